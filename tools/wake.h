@@ -6,7 +6,7 @@
 #include "src/host/wake.h"
 
 /*
- * Measures in some 15 ms, or 50 ms where waking takes milliseconds, with a thread for each core
+ * Measures in some 30 ms, or 60 ms where waking takes milliseconds, with a thread for each core
  * that the calling thread may use, but for its own; at most 63, which is what PyPI's OpenBLAS
  * starts. Returns false if there is one core, threads cannot be made, or fewer than four wakes were
  * seen.
@@ -17,8 +17,8 @@ bool wake_measure(struct xg_wake *wake);
  * user has no cache folder, or the file cannot be written. */
 bool wake_keep(const struct xg_wake *wake);
 
-/* Reads the kept figure; if there is none, measures it and keeps it if possible. Returns false if
- * it cannot be measured. */
+/* Reads the kept figure; if there is none, measures it and keeps it. Returns false if that fails: a
+ * figure that cannot be kept would be measured again at the start of each program. */
 bool wake_find(struct xg_wake *wake);
 
 #endif

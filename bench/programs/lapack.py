@@ -54,6 +54,19 @@ def covariance():
 
 
 @task
+def cholesky():
+    """Shifted systems of one matrix, each factorized and solved: short parallel parts between pauses of one thread."""
+    n, count = program.extent(1500), program.count(24)
+    a = program.random.standard_normal((n, n))
+    a, b, one = a @ a.T + n * np.eye(n), program.random.standard_normal(n), np.eye(n)
+    sums = []
+    with program.work():
+        for shift in range(count):
+            sums.append(scipy.linalg.cho_solve(scipy.linalg.cho_factor(a + shift * one), b).sum())
+    program.answer("sums", sums, 1e-9)
+
+
+@task
 def gaussian_process():
     """The likelihood of a Gaussian process and its derivative, for some length scales."""
     n, noise = program.extent(7000), 0.1

@@ -23,6 +23,7 @@ PROGRAMS = (
     ("polar", "scipy", "linear.py polar"),
     ("scf", "linalg", "lapack.py scf"),
     ("covariance", "linalg", "lapack.py covariance"),
+    ("cholesky", "linalg", "lapack.py cholesky"),
     ("gaussian_process", "linalg", "lapack.py gaussian_process"),
     ("recommender", "linalg", "lapack.py recommender"),
     ("spectral", "linalg", "lapack.py spectral"),

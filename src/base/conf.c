@@ -157,10 +157,12 @@ static const struct xg_setting settings[] = {
      .help =
          "How long the CPU library's threads spin after a product if OPENBLAS_THREAD_TIMEOUT "
          "and GOMP_SPINCOUNT are not set: auto (on a machine with an NVIDIA device, unless "
-         "XGEMM_MODE=cpu, as short as the measured cost of waking threads allows: 2 to 4 ms on "
-         "most machines; unchanged if xgemm-run has not measured it since the machine's start), "
-         "short (0.5 ms), keep (the library's own time, 0.1 s for OpenBLAS). In a configuration "
-         "file it applies to programs that xgemm-run starts, and after enable()."},
+         "XGEMM_MODE=cpu, as short as the measured cost of waking threads allows, and OpenBLAS's "
+         "at "
+         "least 17 ms in a virtual machine; unchanged if xgemm-run has not measured it since the "
+         "machine's start), short (0.5 ms), keep (the library's own time, 0.1 s for OpenBLAS). In "
+         "a "
+         "configuration file it applies to programs that xgemm-run starts, and after enable()."},
     {.name = "XGEMM_EXIT",
      .kind = XG_SETTING_CHOICE,
      .offset = FIELD(exit),

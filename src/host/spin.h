@@ -44,15 +44,16 @@ struct xg_spin {
  * shorten the spin; libgomp reads its own. While such threads spin, they keep the cores from the
  * staging threads of a product on the GPU (512 x 1024 x 1024 takes 3.5 ms there instead of 0.25),
  * and from those of a second OpenBLAS in the process, as NumPy and SciPy bring one each (PCA's work
- * took 1.7 s instead of 0.4). But a thread that sleeps must be woken: 16 threads take 0.03 to 0.07
- * ms on most machines, and milliseconds on virtual machines that share their cores. There a
- * Cholesky factorization of 1500 took 200 ms instead of 8 with threads that spin for 0.5 ms.
+ * took 1.7 s instead of 0.4). But a thread that sleeps must be woken: 16 threads take 0.03 to 0.1
+ * ms, and milliseconds where two of them wake on one core (tools/wake.c). On such a host a Cholesky
+ * factorization of 1500 took 200 ms instead of 8 with threads that spin for 0.5 ms.
  *
  * So the spin follows from what a wake costs (host/wake.h). A thread sleeps only after it has spun
  * for a time S in which it had no work, so a program loses at most one wake for each S of its time.
  * The spin is the shortest with which that is 3 %, and so less than 2 % for a program that computes
- * for half as long as it pauses. If the cost is unknown, or the spin would not be shorter than the
- * library's own, it stays as it is.
+ * for half as long as it pauses. In a virtual machine, where the cost changes with what its
+ * neighbours do, OpenBLAS's spin is at least 17 ms. If the cost is unknown, or the spin would not
+ * be shorter than the library's own, it stays as it is.
  */
 #define XG_SPIN_VARIABLE "OPENBLAS_THREAD_TIMEOUT"
 #define XG_SPIN_VARIABLE_GOMP "GOMP_SPINCOUNT"

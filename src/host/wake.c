@@ -39,7 +39,7 @@ bool xg_wake_key_init(struct xg_wake_key *key)
 
 static int print_key(char text[XG_WAKE_TEXT_BYTES], const struct xg_wake_key *key)
 {
-    return snprintf(text, XG_WAKE_TEXT_BYTES, "xgemm-wake=1\nboot=%s\ncores=%d\n", key->boot,
+    return snprintf(text, XG_WAKE_TEXT_BYTES, "xgemm-wake=2\nboot=%s\ncores=%d\n", key->boot,
                     key->cores);
 }
 
@@ -60,9 +60,10 @@ size_t xg_wake_print(char text[XG_WAKE_TEXT_BYTES], const struct xg_wake_key *ke
                      const struct xg_wake *wake)
 {
     int length = print_key(text, key);
-    length += snprintf(text + length, XG_WAKE_TEXT_BYTES - (size_t)length,
-                       "wake_ns=%.0f\nticks_khz=%.0f\nround_ps=%.0f\n", 1e9 * wake->seconds,
-                       1e-3 * wake->ticks_hz, 1e12 * wake->round_s);
+    length +=
+        snprintf(text + length, XG_WAKE_TEXT_BYTES - (size_t)length,
+                 "wake_ns=%.0f\nticks_khz=%.0f\nround_ps=%.0f\nguest=%d\n", 1e9 * wake->seconds,
+                 1e-3 * wake->ticks_hz, 1e12 * wake->round_s, wake->guest);
     return (size_t)length;
 }
 
@@ -78,7 +79,8 @@ bool xg_wake_parse(const char *text, const struct xg_wake_key *key, struct xg_wa
     char printed[XG_WAKE_TEXT_BYTES];
     struct xg_wake read = {.seconds = 1e-9 * number_after(text, "\nwake_ns="),
                            .ticks_hz = 1e3 * number_after(text, "\nticks_khz="),
-                           .round_s = 1e-12 * number_after(text, "\nround_ps=")};
+                           .round_s = 1e-12 * number_after(text, "\nround_ps="),
+                           .guest = number_after(text, "\nguest=") != 0};
     if (!(read.seconds > 0 && read.seconds <= 10 && read.ticks_hz >= 1e8 && read.ticks_hz <= 1e10 &&
           read.round_s >= 1e-10 && read.round_s <= 1e-6))
         return false;

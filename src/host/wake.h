@@ -14,9 +14,10 @@
 #include <stddef.h>
 
 struct xg_wake {
-    double seconds;  /* to wake all threads of a pool that have slept 2 ms, until the last runs */
+    double seconds;  /* that a parallel part takes longer if its threads have slept 2 ms */
     double ticks_hz; /* of OpenBLAS's clock (host/ticks.h) */
     double round_s;  /* of libgomp's loop: one look at a word, and one pause of the processor */
+    bool guest;      /* a virtual machine: another system decides when the cores run */
 };
 
 /* What the figure is valid for. */

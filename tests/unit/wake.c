@@ -95,12 +95,12 @@ static void write_text(const char *path, const char *text)
 static void test_text(void)
 {
     const struct xg_wake_key key = {"0-1-2", 16};
-    const struct xg_wake wake = {62e-6, 2.4e9, 20.5e-9};
+    const struct xg_wake wake = {62e-6, 2.4e9, 20.5e-9, true};
     char text[XG_WAKE_TEXT_BYTES], other[XG_WAKE_TEXT_BYTES + 8];
     struct xg_wake read;
     XT_CHECK(xg_wake_print(text, &key, &wake) == strlen(text), "length");
-    XT_CHECK(!strcmp(text, "xgemm-wake=1\nboot=0-1-2\ncores=16\nwake_ns=62000\nticks_khz=2400000\n"
-                           "round_ps=20500\n"),
+    XT_CHECK(!strcmp(text, "xgemm-wake=2\nboot=0-1-2\ncores=16\nwake_ns=62000\nticks_khz=2400000\n"
+                           "round_ps=20500\nguest=1\n"),
              "%s", text);
     XT_CHECK(xg_wake_parse(text, &key, &read) && fabs(read.seconds - wake.seconds) <= 1e-12,
              "read");
@@ -116,13 +116,14 @@ static void test_text(void)
                  "a digit more after %zu", length);
     }
     static const char *const bad[] = {
-        "wake_ns=0\nticks_khz=2400000\nround_ps=20500\n",
-        "wake_ns=-5\nticks_khz=2400000\nround_ps=20500\n",
-        "wake_ns=62000\nticks_khz=24\nround_ps=20500\n",
-        "wake_ns=62000\nticks_khz=2400000\nround_ps=0\n",
-        "wake_ns=99999999999999999999\nticks_khz=2400000\nround_ps=1\n"};
+        "wake_ns=0\nticks_khz=2400000\nround_ps=20500\nguest=1\n",
+        "wake_ns=-5\nticks_khz=2400000\nround_ps=20500\nguest=1\n",
+        "wake_ns=62000\nticks_khz=24\nround_ps=20500\nguest=1\n",
+        "wake_ns=62000\nticks_khz=2400000\nround_ps=0\nguest=1\n",
+        "wake_ns=99999999999999999999\nticks_khz=2400000\nround_ps=1\nguest=1\n",
+        "wake_ns=62000\nticks_khz=2400000\nround_ps=20500\nguest=2\n"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        snprintf(other, sizeof other, "xgemm-wake=1\nboot=0-1-2\ncores=16\n%s", bad[i]);
+        snprintf(other, sizeof other, "xgemm-wake=2\nboot=0-1-2\ncores=16\n%s", bad[i]);
         XT_CHECK(!xg_wake_parse(other, &key, &read), "%s", bad[i]);
     }
 }
@@ -130,7 +131,7 @@ static void test_text(void)
 static void test_file(void)
 {
     char folder[] = "/tmp/xg_wake.XXXXXX", path[XG_WAKE_PATH_BYTES], again[64];
-    struct xg_wake kept = {62e-6, 2.4e9, 20.5e-9}, read = {0};
+    struct xg_wake kept = {62e-6, 2.4e9, 20.5e-9, true}, read = {0};
     struct xg_wake_key key;
     if (!xg_wake_key_init(&key)) {
         puts("the kernel does not name its start: nothing is kept");
