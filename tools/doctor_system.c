@@ -71,7 +71,7 @@ void doctor_system_read(struct doctor_system *system)
         .wants_cublas = conf->math == XG_MATH_TF32 || (row && (row->flags & XG_KERNEL_CUBLAS) != 0),
     };
     if (xg_spin_has_device() && wake_find(&wake)) {
-        system->wake_s = wake.seconds;
+        system->wake_s = 1e-9 * (double)wake.wake_ns;
         system->wake_dear = xg_spin_power(XG_SPIN_BY_WAKE, &wake) == 0;
     }
     system->nodes_closed = xg_absence_find(XG_ABSENCE_FILES) == XG_REASON_DENIED;

@@ -13,6 +13,7 @@
 #define _GNU_SOURCE
 #include "wake.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -170,16 +171,17 @@ bool wake_measure(struct xg_wake *wake)
         return false;
     (void)xg_ticks_hz(); /* begins to measure it */
     const int count = start(sleepers, wanted);
-    wake->seconds = count > 0 && count == wanted ? measure_wakes(sleepers, count) : 0;
+    const double wake_s = count > 0 && count == wanted ? measure_wakes(sleepers, count) : 0;
     for (int i = 0; i < count; i++)
         call(&sleepers[i], -1, 0);
     for (int i = 0; i < count; i++)
         pthread_join(sleepers[i].thread, NULL);
     free(sleepers);
-    wake->round_s = measure_round();
-    wake->ticks_hz = xg_ticks_hz();
-    wake->guest = is_guest();
-    return wake->seconds > 0;
+    *wake = (struct xg_wake){.wake_ns = (uint64_t)(1e9 * fmax(0, wake_s)),
+                             .ticks_khz = (uint64_t)(1e-3 * xg_ticks_hz()),
+                             .round_ps = (uint64_t)(1e12 * measure_round()),
+                             .guest = is_guest()};
+    return wake->wake_ns > 0;
 }
 
 static const char *from_environment(void *context, const char *name)

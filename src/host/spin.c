@@ -10,6 +10,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -162,11 +163,11 @@ double xg_spin_of(const struct xg_spin *spin, enum xg_pool pool, double ticks_hz
 
 /* --- How long they should -------------------------------------------------------------------- */
 
-/* A wake costs at most this share of the pause that it ends. */
-#define LOSS_SHARE 0.03
+/* A wake costs at most so much of the pause that it ends. */
+enum { LOSS_PERCENT = 3 };
 
 /* libgomp's shortest spin: 0.1 to 0.2 ms. */
-#define ROUNDS_LEAST 10000L
+enum { ROUNDS_LEAST = 10000 };
 
 enum xg_spin_wish xg_spin_wish(enum xg_spinning spin, enum xg_mode mode, const char *visible,
                                bool device)
@@ -179,6 +180,7 @@ enum xg_spin_wish xg_spin_wish(enum xg_spinning spin, enum xg_mode mode, const c
     return XG_SPIN_BY_WAKE;
 }
 
+/* In integers, which leave the floating-point environment alone. */
 int xg_spin_power(enum xg_spin_wish wish, const struct xg_wake *wake)
 {
     int power = wake && wake->guest ? POWER_GUEST : POWER_LEAST;
@@ -186,7 +188,8 @@ int xg_spin_power(enum xg_spin_wish wish, const struct xg_wake *wake)
         return POWER_LEAST;
     if (wish == XG_SPIN_KEPT || !wake)
         return 0;
-    while (power < POWER_OWN && ldexp(1, power) < wake->seconds / LOSS_SHARE * wake->ticks_hz)
+    const uint64_t wake_ticks_e6 = wake->wake_ns * wake->ticks_khz; /* a million times the ticks */
+    while (power < POWER_OWN && (UINT64_C(1) << power) * 10000 * LOSS_PERCENT < wake_ticks_e6)
         power++;
     return power < POWER_OWN ? power : 0;
 }
@@ -197,7 +200,9 @@ long xg_spin_rounds(enum xg_spin_wish wish, const struct xg_wake *wake)
         return ROUNDS_LEAST;
     if (wish == XG_SPIN_KEPT || !wake)
         return 0;
-    double rounds = fmax(ROUNDS_LEAST, wake->seconds / LOSS_SHARE / wake->round_s);
+    const uint64_t rounds = wake->wake_ns * 1000 * 100 / LOSS_PERCENT / wake->round_ps;
+    if (rounds < ROUNDS_LEAST)
+        return ROUNDS_LEAST;
     return rounds < GOMP_ROUNDS ? (long)rounds : 0;
 }
 

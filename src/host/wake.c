@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -60,29 +59,34 @@ size_t xg_wake_print(char text[XG_WAKE_TEXT_BYTES], const struct xg_wake_key *ke
                      const struct xg_wake *wake)
 {
     int length = print_key(text, key);
-    length +=
-        snprintf(text + length, XG_WAKE_TEXT_BYTES - (size_t)length,
-                 "wake_ns=%.0f\nticks_khz=%.0f\nround_ps=%.0f\nguest=%d\n", 1e9 * wake->seconds,
-                 1e-3 * wake->ticks_hz, 1e12 * wake->round_s, wake->guest);
+    length += snprintf(text + length, XG_WAKE_TEXT_BYTES - (size_t)length,
+                       "wake_ns=%llu\nticks_khz=%llu\nround_ps=%llu\nguest=%d\n",
+                       (unsigned long long)wake->wake_ns, (unsigned long long)wake->ticks_khz,
+                       (unsigned long long)wake->round_ps, wake->guest);
     return (size_t)length;
 }
 
 /* The number after a name in the text; 0 if it is not there. */
-static double number_after(const char *text, const char *name)
+static uint64_t number_after(const char *text, const char *name)
 {
     const char *at = strstr(text, name);
-    return at ? (double)strtoul(at + strlen(name), NULL, 10) : 0;
+    return at ? strtoull(at + strlen(name), NULL, 10) : 0;
+}
+
+static bool is_between(uint64_t number, uint64_t least, uint64_t most)
+{
+    return number >= least && number <= most;
 }
 
 bool xg_wake_parse(const char *text, const struct xg_wake_key *key, struct xg_wake *wake)
 {
     char printed[XG_WAKE_TEXT_BYTES];
-    struct xg_wake read = {.seconds = 1e-9 * number_after(text, "\nwake_ns="),
-                           .ticks_hz = 1e3 * number_after(text, "\nticks_khz="),
-                           .round_s = 1e-12 * number_after(text, "\nround_ps="),
+    struct xg_wake read = {.wake_ns = number_after(text, "\nwake_ns="),
+                           .ticks_khz = number_after(text, "\nticks_khz="),
+                           .round_ps = number_after(text, "\nround_ps="),
                            .guest = number_after(text, "\nguest=") != 0};
-    if (!(read.seconds > 0 && read.seconds <= 10 && read.ticks_hz >= 1e8 && read.ticks_hz <= 1e10 &&
-          read.round_s >= 1e-10 && read.round_s <= 1e-6))
+    if (!is_between(read.wake_ns, 1, 10000000000) ||
+        !is_between(read.ticks_khz, 100000, 10000000) || !is_between(read.round_ps, 100, 1000000))
         return false;
     xg_wake_print(printed, key, &read);
     if (strcmp(printed, text) != 0)

@@ -12,12 +12,14 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
+/* Integers, because getenv reads them in the program's floating-point environment. */
 struct xg_wake {
-    double seconds;  /* that a parallel part takes longer if its threads have slept 2 ms */
-    double ticks_hz; /* of OpenBLAS's clock (host/ticks.h) */
-    double round_s;  /* of libgomp's loop: one look at a word, and one pause of the processor */
-    bool guest;      /* a virtual machine: another system decides when the cores run */
+    uint64_t wake_ns;   /* that a parallel part takes longer if its threads have slept 2 ms */
+    uint64_t ticks_khz; /* of OpenBLAS's clock (host/ticks.h) */
+    uint64_t round_ps;  /* of libgomp's loop: one look at a word, and one pause of the processor */
+    bool guest;         /* a virtual machine: another system decides when the cores run */
 };
 
 /* What the figure is valid for. */

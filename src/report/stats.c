@@ -30,7 +30,7 @@
 
 static struct xg_account account;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards everything here */
-static pthread_once_t report_once = PTHREAD_ONCE_INIT;
+static pthread_once_t prepare_once = PTHREAD_ONCE_INIT, report_once = PTHREAD_ONCE_INIT;
 
 /* The file of XGEMM_ACCOUNT. */
 static struct {
@@ -91,14 +91,24 @@ static void report_at_exit(void)
     fesetenv(&env);
 }
 
-static void report_register(void)
+static bool watches_fork;
+
+/* The child starts with an empty account. */
+static void prepare(void)
 {
-    const char *folder = xg_conf_get()->account;
     const struct xg_fork_watch watch = {.lock = &lock, .in_child = clear_in_child};
 
     xg_account_init(&account);
-    /* The child starts with an empty account. Without the fork handler no file may be mapped. */
-    if (xg_fork_register(&watch) && folder)
+    watches_fork = xg_fork_register(&watch);
+}
+
+/* Without the fork handler no file may be mapped. */
+static void report_register(void)
+{
+    const char *folder = xg_conf_get()->account;
+
+    pthread_once(&prepare_once, prepare);
+    if (watches_fork && folder)
         xg_file_absolute(folder, file.folder);
     atexit(report_at_exit);
 }
@@ -250,10 +260,9 @@ size_t xg_stats_read(void *to, size_t bytes)
     if (!xg_conf_keeps_account() || xg_sandbox_closed() || xg_fork_unannounced())
         return 0;
     xg_shelter_enter(&shelter); /* a handler that forks would wait for the lock forever */
+    pthread_once(&prepare_once, prepare);
     pthread_mutex_lock(&lock);
-    if (account.row_count == 0)
-        xg_account_init(&account);
-    else
+    if (account.row_count > 0)
         account.pid = getpid();
     memcpy(to, &account, bytes < sizeof account ? bytes : sizeof account);
     pthread_mutex_unlock(&lock);

@@ -3,6 +3,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fenv.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -103,6 +104,21 @@ static void *ask_often(void *told)
     return NULL;
 }
 
+/* With traps and another rounding the answer is the same, and no flag is raised. Contract 7.2. */
+static void check_floating_point(const char *told)
+{
+    fenv_t before;
+    fegetenv(&before);
+    fesetround(FE_UPWARD);
+    feclearexcept(FE_ALL_EXCEPT);
+    feenableexcept(FE_ALL_EXCEPT);
+    const char *now = getenv("OPENBLAS_THREAD_TIMEOUT");
+    int raised = fetestexcept(FE_ALL_EXCEPT), rounding = fegetround();
+    fesetenv(&before);
+    check(raised == 0 && rounding == FE_UPWARD, "the floating-point environment");
+    check(!now == !told && (!now || !strcmp(now, told)), "what a program that rounds up is told");
+}
+
 static void check_threads(const char *told)
 {
     pthread_t threads[4];
@@ -133,6 +149,7 @@ int main(int argc, char **argv)
     check(wanted ? told && !strcmp(told, wanted) : !told, "what a constructor is told");
     check(environment_home, "HOME, in a constructor");
     check_names();
+    check_floating_point(wanted);
     check_threads(wanted);
     if (argc < 3)
         check_unset();

@@ -137,25 +137,25 @@ static void test_spin_of_wake(void)
         int power;
         long rounds;
     } table[] = {
-        {{30e-6, 2.4e9, 20e-9, false}, 22, 50000},  /* 1 ms: 2.4e6 ticks */
-        {{300e-6, 2.4e9, 20e-9, false}, 25, 0},     /* 10 ms, more than libgomp's own */
-        {{3000e-6, 2.4e9, 20e-9, false}, 0, 0},     /* 100 ms, as OpenBLAS's own */
-        {{60e-6, 2.4e9, 20e-9, false}, 23, 100000}, /* 2 ms */
-        {{60e-6, 2.4e9, 6e-9, false}, 23, 0},       /* short rounds */
-        {{60e-6, 4.4e9, 20e-9, false}, 24, 100000}, /* short ticks */
-        {{1e-6, 2.4e9, 20e-9, false}, 20, 10000},   /* the shortest */
-        {{1677e-6, 2.4e9, 20e-9, false}, 27, 0},    /* half of OpenBLAS's own */
-        {{1679e-6, 2.4e9, 20e-9, false}, 0, 0},
-        {{30e-6, 2.4e9, 20e-9, true}, 25, 50000}, /* a virtual machine */
-        {{600e-6, 2.4e9, 20e-9, true}, 26, 0},
-        {{3000e-6, 2.4e9, 20e-9, true}, 0, 0},
+        {{30000, 2400000, 20000, false}, 22, 50000},  /* 1 ms: 2.4e6 ticks */
+        {{300000, 2400000, 20000, false}, 25, 0},     /* 10 ms, more than libgomp's own */
+        {{3000000, 2400000, 20000, false}, 0, 0},     /* 100 ms, as OpenBLAS's own */
+        {{60000, 2400000, 20000, false}, 23, 100000}, /* 2 ms */
+        {{60000, 2400000, 6000, false}, 23, 0},       /* short rounds */
+        {{60000, 4400000, 20000, false}, 24, 100000}, /* short ticks */
+        {{1000, 2400000, 20000, false}, 20, 10000},   /* the shortest */
+        {{1677000, 2400000, 20000, false}, 27, 0},    /* half of OpenBLAS's own */
+        {{1679000, 2400000, 20000, false}, 0, 0},
+        {{30000, 2400000, 20000, true}, 25, 50000}, /* a virtual machine */
+        {{600000, 2400000, 20000, true}, 26, 0},
+        {{3000000, 2400000, 20000, true}, 0, 0},
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         const struct xg_wake wake = table[i].wake;
         const int power = xg_spin_power(XG_SPIN_BY_WAKE, &wake);
         const long rounds = xg_spin_rounds(XG_SPIN_BY_WAKE, &wake);
         XT_CHECK(power == table[i].power, "row %zu: %d", i, power);
-        XT_CHECK(labs(rounds - table[i].rounds) <= 1, "row %zu: %ld", i, rounds);
+        XT_CHECK(rounds == table[i].rounds, "row %zu: %ld", i, rounds);
         XT_CHECK(xg_spin_power(XG_SPIN_KEPT, &wake) == 0, "kept");
         XT_CHECK(xg_spin_rounds(XG_SPIN_KEPT, &wake) == 0, "kept");
         XT_CHECK(xg_spin_power(XG_SPIN_SHORT, &wake) == 20, "short");

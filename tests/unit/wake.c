@@ -37,7 +37,7 @@ static bool measure(int added_us, struct xg_wake *wake)
     delay_us = added_us;
     for (int i = 0; i < 100 && measured < 8; i++) {
         struct xg_wake once;
-        if (wake_measure(&once) && (measured++ == 0 || once.seconds < wake->seconds))
+        if (wake_measure(&once) && (measured++ == 0 || once.wake_ns < wake->wake_ns))
             *wake = once;
     }
     return measured > 0;
@@ -57,13 +57,16 @@ static void test_measure(void)
         const double added_s = 1e-6 * table[i].added_us;
         XT_CHECK(measure(table[i].added_us, &wake), "%d us: no figure", table[i].added_us);
         const int power = xg_spin_power(XG_SPIN_BY_WAKE, &wake);
+        const double wake_s = 1e-9 * (double)wake.wake_ns;
         printf("%d us added: %.1f us, %.3g ticks a second, %.1f ns a round, power %d\n",
-               table[i].added_us, 1e6 * wake.seconds, wake.ticks_hz, 1e9 * wake.round_s, power);
-        XT_CHECK(wake.seconds >= added_s, "%d us: %g s", table[i].added_us, wake.seconds);
-        XT_CHECK(wake.ticks_hz >= 1e8 && wake.ticks_hz <= 1e10, "%g Hz", wake.ticks_hz);
-        XT_CHECK(wake.round_s >= 1e-10 && wake.round_s <= 1e-6, "%g s a round", wake.round_s);
+               table[i].added_us, 1e-3 * (double)wake.wake_ns, 1e3 * (double)wake.ticks_khz,
+               1e-3 * (double)wake.round_ps, power);
+        XT_CHECK(wake_s >= added_s, "%d us: %g s", table[i].added_us, wake_s);
+        XT_CHECK(wake.ticks_khz >= 100000 && wake.ticks_khz <= 10000000, "%g kHz",
+                 (double)wake.ticks_khz);
+        XT_CHECK(wake.round_ps >= 100 && wake.round_ps <= 1000000, "%g ps", (double)wake.round_ps);
         XT_CHECK((power >= table[i].power_least && power <= table[i].power_most) ||
-                     wake.seconds > added_s + 2e-4, /* a busy machine */
+                     wake_s > added_s + 2e-4, /* a busy machine */
                  "%d us: 2^%d", table[i].added_us, power);
     }
     delay_us = 0;
@@ -95,15 +98,14 @@ static void write_text(const char *path, const char *text)
 static void test_text(void)
 {
     const struct xg_wake_key key = {"0-1-2", 16};
-    const struct xg_wake wake = {62e-6, 2.4e9, 20.5e-9, true};
+    const struct xg_wake wake = {62000, 2400000, 20500, true};
     char text[XG_WAKE_TEXT_BYTES], other[XG_WAKE_TEXT_BYTES + 8];
     struct xg_wake read;
     XT_CHECK(xg_wake_print(text, &key, &wake) == strlen(text), "length");
     XT_CHECK(!strcmp(text, "xgemm-wake=2\nboot=0-1-2\ncores=16\nwake_ns=62000\nticks_khz=2400000\n"
                            "round_ps=20500\nguest=1\n"),
              "%s", text);
-    XT_CHECK(xg_wake_parse(text, &key, &read) && fabs(read.seconds - wake.seconds) <= 1e-12,
-             "read");
+    XT_CHECK(xg_wake_parse(text, &key, &read) && read.wake_ns == wake.wake_ns, "read");
     XT_CHECK(!xg_wake_parse(text, &(struct xg_wake_key){"0-1-3", 16}, &read), "another start");
     XT_CHECK(!xg_wake_parse(text, &(struct xg_wake_key){"0-1-2", 15}, &read), "other cores");
     for (size_t length = 0; length < strlen(text); length++) {
@@ -111,8 +113,8 @@ static void test_text(void)
         XT_CHECK(!xg_wake_parse(other, &key, &read), "cut after %zu", length);
         snprintf(other, sizeof other, "%.*s0%s", (int)length, text, text + length);
         struct xg_wake changed = wake;
-        XT_CHECK(!xg_wake_parse(other, &key, &changed) || changed.seconds != wake.seconds ||
-                     changed.ticks_hz != wake.ticks_hz || changed.round_s != wake.round_s,
+        XT_CHECK(!xg_wake_parse(other, &key, &changed) || changed.wake_ns != wake.wake_ns ||
+                     changed.ticks_khz != wake.ticks_khz || changed.round_ps != wake.round_ps,
                  "a digit more after %zu", length);
     }
     static const char *const bad[] = {
@@ -131,7 +133,7 @@ static void test_text(void)
 static void test_file(void)
 {
     char folder[] = "/tmp/xg_wake.XXXXXX", path[XG_WAKE_PATH_BYTES], again[64];
-    struct xg_wake kept = {62e-6, 2.4e9, 20.5e-9, true}, read = {0};
+    struct xg_wake kept = {62000, 2400000, 20500, true}, read = {0};
     struct xg_wake_key key;
     if (!xg_wake_key_init(&key)) {
         puts("the kernel does not name its start: nothing is kept");
@@ -143,9 +145,9 @@ static void test_file(void)
     XT_CHECK(xg_wake_path(path, &key, from_environment, NULL), "no path");
     XT_CHECK(!load(&read), "nothing is kept");
     XT_CHECK(wake_keep(&kept) && load(&read), "%s: %s", path, strerror(errno));
-    XT_CHECK(fabs(read.seconds - kept.seconds) <= 1e-12 && read.ticks_hz == kept.ticks_hz, "read");
-    kept.seconds = 90e-6;
-    XT_CHECK(wake_keep(&kept) && wake_find(&read) && fabs(read.seconds - 90e-6) <= 1e-12, "again");
+    XT_CHECK(read.wake_ns == kept.wake_ns && read.ticks_khz == kept.ticks_khz, "read");
+    kept.wake_ns = 90000;
+    XT_CHECK(wake_keep(&kept) && wake_find(&read) && read.wake_ns == 90000, "again");
     write_text(path, "");
     XT_CHECK(!load(&read), "an empty file");
     snprintf(again, sizeof again, "%0*d", (int)sizeof again - 1, 0);
