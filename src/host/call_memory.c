@@ -4,8 +4,9 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdatomic.h>
+#include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/mman.h>
 
 #include "base/sandbox.h"
@@ -17,12 +18,16 @@
 struct block {
     _Alignas(64) struct block *next;
     pthread_t thread;
-    const void *frame;
+    const void *frame; /* NULL: on a stack that is not the thread's own */
     size_t bytes;
+    stack_t handlers; /* the thread's alternate stack, which may be an array on its own stack */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct block *_Atomic first; /* written with the lock held */
+static struct block *first; /* with the lock held */
+
+/* The lowest frame of this thread's blocks; 0: none. Written with signals blocked. */
+static _Thread_local uintptr_t deepest __attribute__((tls_model("initial-exec")));
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
@@ -31,36 +36,51 @@ static bool keyed;
 /* Which blocks to free. */
 struct choice {
     bool others;        /* those of the other threads; else this thread's */
-    const void *frame;  /* only those of frames that are no deeper; NULL: all */
+    const void *frame;  /* only those that a call in this frame shows to be left; NULL: all */
     const void *memory; /* only this one; NULL: all */
 };
+
+/* Frames of different stacks cannot be compared. The call's frame is on the thread's own stack. */
+static bool is_left(const struct block *block, const void *frame)
+{
+    return block->frame && block->frame <= frame &&
+           (uintptr_t)frame - (uintptr_t)block->handlers.ss_sp >= block->handlers.ss_size;
+}
 
 static bool is_chosen(const struct choice *choice, const struct block *block)
 {
     return !pthread_equal(block->thread, pthread_self()) == choice->others &&
-           (!choice->frame || block->frame <= choice->frame) &&
+           (!choice->frame || is_left(block, choice->frame)) &&
            (!choice->memory || block + 1 == choice->memory);
+}
+
+static void add_locked(struct block *block)
+{
+    uintptr_t frame = (uintptr_t)block->frame;
+    block->next = first;
+    first = block;
+    if (frame && (!deepest || frame < deepest) && pthread_equal(block->thread, pthread_self()))
+        deepest = frame;
 }
 
 static void release_locked(const struct choice *choice)
 {
-    struct block *block = first, *kept = NULL, *next;
+    struct block *block = first, *next;
+    first = NULL;
+    deepest = 0;
     for (; block; block = next) {
         next = block->next;
-        if (is_chosen(choice, block)) {
+        if (is_chosen(choice, block))
             munmap(block, block->bytes);
-        } else {
-            block->next = kept;
-            kept = block;
-        }
+        else
+            add_locked(block);
     }
-    first = kept;
 }
 
 static void release(const struct choice *choice)
 {
     struct xg_shelter shelter;
-    if (!atomic_load(&first) || xg_sandbox_closed() || xg_fork_unannounced())
+    if (xg_sandbox_closed() || xg_fork_unannounced())
         return;
     int saved_errno = errno;
     xg_shelter_enter(&shelter);
@@ -95,10 +115,11 @@ static struct block *map(size_t bytes, const void *frame)
                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (block == MAP_FAILED)
         return NULL;
-    *block = (struct block){.thread = pthread_self(), .frame = frame, .bytes = bytes};
+    *block = (struct block){
+        .thread = pthread_self(), .frame = xg_stack_holds(frame) ? frame : NULL, .bytes = bytes};
+    sigaltstack(NULL, &block->handlers);
     pthread_mutex_lock(&lock);
-    block->next = first;
-    first = block;
+    add_locked(block);
     pthread_mutex_unlock(&lock);
     return block;
 }
@@ -125,9 +146,9 @@ void xg_call_memory_free(void *memory)
         release(&(struct choice){.memory = memory});
 }
 
-/* The frame of a signal handler that has its own stack may lie anywhere. */
+/* A signal handler, or a context to which one switches, may be on another stack. */
 void xg_call_memory_arrive(const void *frame)
 {
-    if (atomic_load_explicit(&first, memory_order_relaxed) && !xg_stack_is_handlers())
+    if (deepest && (uintptr_t)frame >= deepest && xg_stack_holds(frame))
         release(&(struct choice){.frame = frame});
 }

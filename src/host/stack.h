@@ -13,6 +13,13 @@
  */
 bool xg_stack_suffices(void);
 
+/*
+ * True if the address is on the stack with which the thread started. False for contexts on stacks
+ * that the program made itself, and for what the first thread has deeper than 128 MiB. Costs as
+ * above; no system call after a thread's first question.
+ */
+bool xg_stack_holds(const void *address);
+
 /* True if the thread runs on a signal handler's own stack, which may lie anywhere. */
 bool xg_stack_is_handlers(void);
 

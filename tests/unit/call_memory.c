@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* call_memory: memory of a call is freed when its thread has left the call or has ended, in a child
- * of fork when the child lacks the thread. Contract 8.9. */
+ * of fork when the child lacks the thread, and by no call on another stack; a closed process asks
+ * the kernel nothing. Contract 7.9, 8.9. */
+#include <limits.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
+#include "src/base/sandbox.h"
 #include "src/host/call_memory.h"
+#include "tests/support/filter.h"
 #include "tests/support/xt.h"
 
 enum { BYTES = 100000, PAGE = 4096 };
@@ -57,35 +64,128 @@ __attribute__((noinline)) static void leave(void)
 
 static void test_jump(void)
 {
-    const char frame = 0;
     if (!setjmp(out))
         leave();
     XT_CHECK(is_mapped(left), "the jump frees it");
-    xg_call_memory_arrive(&frame);
+    xg_call_memory_arrive(__builtin_frame_address(0));
     XT_CHECK(!is_mapped(left), "the next call does not free it");
 }
 
-static void arrive_on_own_stack(int number)
+static void *jump_in_thread(void *unused)
 {
-    (void)number;
-    xg_call_memory_arrive((void *)UINTPTR_MAX);
+    test_jump();
+    return unused;
 }
 
-/* A signal handler's own stack may lie above the thread's. */
-static void test_handler(void)
+/* --- Other stacks ---------------------------------------------------------------------------- */
+
+enum { STACK = 1 << 19, DISARM = INT_MIN }; /* SS_AUTODISARM, which glibc lacks */
+
+static void *volatile held;
+
+static void arrive(int number)
 {
-    static char memory[1 << 16];
-    const stack_t own = {.ss_sp = memory, .ss_size = sizeof memory},
+    (void)number;
+    xg_call_memory_arrive(__builtin_frame_address(0));
+}
+
+/* A call is interrupted, and its thread makes another one on the given stack. */
+__attribute__((noinline)) static void hold_while_handled(char *stack, int flags)
+{
+    const stack_t own = {.ss_sp = stack, .ss_size = STACK, .ss_flags = flags},
                   none = {.ss_flags = SS_DISABLE};
-    struct sigaction action = {.sa_handler = arrive_on_own_stack, .sa_flags = SA_ONSTACK};
-    const char frame = 0;
-    void *held = allocate(&frame);
-    sigaltstack(&own, NULL);
+    struct sigaction action = {.sa_handler = arrive, .sa_flags = SA_ONSTACK};
     sigaction(SIGUSR1, &action, NULL);
+    sigaltstack(&own, NULL);
+    held = allocate(__builtin_frame_address(0));
     raise(SIGUSR1);
     sigaltstack(&none, NULL);
-    XT_CHECK(is_mapped(held), "a handler frees it");
+    XT_CHECK(is_mapped(held), "a handler frees it, flags %#x", (unsigned)flags);
     xg_call_memory_free(held);
+}
+
+__attribute__((noinline)) static void hold_while_switched(char *stack)
+{
+    static ucontext_t here, there;
+    getcontext(&there);
+    there.uc_stack = (stack_t){.ss_sp = stack, .ss_size = STACK};
+    there.uc_link = &here;
+    makecontext(&there, (void (*)(void))arrive, 1, 0);
+    held = allocate(__builtin_frame_address(0));
+    swapcontext(&here, &there);
+    XT_CHECK(is_mapped(held), "a context frees it");
+    xg_call_memory_free(held);
+}
+
+/* The reverse: the call that is left is on the given stack. */
+static void leave_on_stack(int number)
+{
+    (void)number;
+    held = allocate(__builtin_frame_address(0));
+}
+
+__attribute__((noinline)) static void arrive_while_switched(char *stack)
+{
+    static ucontext_t here, there;
+    getcontext(&there);
+    there.uc_stack = (stack_t){.ss_sp = stack, .ss_size = STACK};
+    there.uc_link = &here;
+    makecontext(&there, (void (*)(void))leave_on_stack, 1, 0);
+    swapcontext(&here, &there);
+    arrive(0);
+    XT_CHECK(is_mapped(held), "the thread frees the context's");
+    xg_call_memory_free(held);
+}
+
+static void visit(char *stack)
+{
+    hold_while_handled(stack, 0);
+    hold_while_handled(stack, DISARM);
+    hold_while_switched(stack);
+    arrive_while_switched(stack);
+}
+
+/* The thread's stack lies between two others. */
+static void *visit_both(void *stacks)
+{
+    visit(stacks);
+    visit((char *)stacks + 4 * STACK);
+    return NULL;
+}
+
+/* A handler's stack may also be an array of a function that calls BLAS. */
+static void *visit_array(void *unused)
+{
+    char stack[STACK];
+    hold_while_handled(stack, 0);
+    hold_while_handled(stack, DISARM);
+    return unused;
+}
+
+static void run_on_stack(void *(*function)(void *), char *stack, void *arg)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    pthread_attr_init(&attributes);
+    if (pthread_attr_setstack(&attributes, stack, 3 * STACK) ||
+        pthread_create(&thread, &attributes, function, arg))
+        exit(XT_HARD);
+    pthread_join(thread, NULL);
+    pthread_attr_destroy(&attributes);
+}
+
+static void test_stacks(void)
+{
+    char *stacks =
+        mmap(NULL, 5 * STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (stacks == MAP_FAILED)
+        exit(XT_HARD);
+    run_on_stack(visit_both, stacks + STACK, stacks);
+    run_on_stack(visit_array, stacks + STACK, NULL);
+    run_on_stack(jump_in_thread, stacks + STACK, NULL);
+    visit(stacks);
+    visit_array(NULL);
+    munmap(stacks, 5 * STACK);
 }
 
 /* --- Threads --------------------------------------------------------------------------------- */
@@ -169,11 +269,50 @@ static void test_fork(void)
     xg_call_memory_free(own);
 }
 
+/* --- Closed ---------------------------------------------------------------------------------- */
+
+/* This thread or another holds memory when the process closes. Only its end passes the filter. The
+ * address sanitizer asks for the stack before _exit. */
+__attribute__((no_sanitize("address"))) static void arrive_closed(bool own)
+{
+    struct sock_filter code[] = {
+        FILTER_NUMBER,
+        FILTER_ALLOW(SYS_write),
+        FILTER_ALLOW(SYS_exit_group),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+    };
+    const struct sock_fprog filter = {sizeof code / sizeof code[0], code};
+    if (own && !setjmp(out))
+        leave();
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+        _exit(XT_HARD);
+    xg_sandbox_enter();
+    xg_sandbox_leave(true);
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter))
+        _exit(XT_HARD);
+    arrive(0);
+    _exit(0);
+}
+
+static void test_closed(void)
+{
+    for (int own = 0; own < 2; own++) {
+        pid_t child = fork();
+        if (child == 0) {
+            struct thread other;
+            start(&other, STAYS);
+            arrive_closed(own);
+        }
+        xt_child_wait(child, own ? "closed, with memory" : "closed, another thread has memory");
+    }
+}
+
 int main(void)
 {
     test_free();
     test_jump();
-    test_handler();
+    test_stacks();
+    test_closed();
     test_ends();
     test_fork();
     return xt_done();
