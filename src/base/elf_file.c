@@ -108,6 +108,12 @@ static enum xg_elf check_head(struct xg_elf_file *file, const char **why)
                                                                              : XG_ELF_UNSOUND;
 }
 
+/* The dynamic linker reads no others. */
+static bool is_read(const ElfW(Phdr) * part)
+{
+    return part->p_type == PT_LOAD || part->p_type == PT_DYNAMIC || part->p_type == PT_TLS;
+}
+
 static enum xg_elf check_parts(struct xg_elf_file *file, const char **why)
 {
     const ElfW(Phdr) *dynamic = NULL;
@@ -116,7 +122,8 @@ static enum xg_elf check_parts(struct xg_elf_file *file, const char **why)
     if (!file->parts)
         return XG_ELF_UNSOUND;
     for (int i = 0; i < file->head.e_phnum; i++) {
-        if (!is_inside(file, file->parts[i].p_offset, file->parts[i].p_filesz))
+        if (is_read(&file->parts[i]) &&
+            !is_inside(file, file->parts[i].p_offset, file->parts[i].p_filesz))
             return XG_ELF_UNSOUND;
         if (file->parts[i].p_type == PT_DYNAMIC)
             dynamic = &file->parts[i];

@@ -32,7 +32,7 @@ struct xg_library_search {
     struct {
         char *name;
         enum found found;
-    } seen[SEEN_MAX]; /* needed libraries, so that each is looked at once */
+    } seen[SEEN_MAX]; /* libraries that a candidate needs, so that each is looked at once */
     int seen_count;
     /* Shared with the thread that waits. */
     pthread_mutex_t lock;
@@ -287,12 +287,33 @@ static enum found look_for(struct query *query)
 
 /* --- What a file needs ----------------------------------------------------------------------- */
 
+/* Libraries of the candidate before may be other files. */
+static void forget_seen(struct xg_library_search *search)
+{
+    while (search->seen_count > 0)
+        free(search->seen[--search->seen_count].name);
+}
+
+/* Its number; seen_count: it was not looked at. */
+static int find_seen(const struct xg_library_search *search, const char *name)
+{
+    int i = 0;
+    while (i < search->seen_count &&
+           (!search->seen[i].name || strcmp(search->seen[i].name, name) != 0))
+        i++;
+    return i;
+}
+
 /* Counts as sound until it has been looked at, because libraries may need each other. */
 static int add_seen(struct xg_library_search *search, const char *name)
 {
-    search->seen[search->seen_count].name = strdup(name);
-    search->seen[search->seen_count].found = FOUND;
-    return search->seen_count++;
+    const int place = find_seen(search, name);
+    if (place == search->seen_count) {
+        search->seen[place].name = strdup(name);
+        search->seen_count++;
+    }
+    search->seen[place].found = FOUND;
+    return place;
 }
 
 static enum found look_for_needed(struct query *query)
@@ -302,12 +323,12 @@ static enum found look_for_needed(struct query *query)
     free(loaded);
     if (loaded)
         return FOUND;
-    for (int i = 0; i < search->seen_count; i++)
-        if (search->seen[i].name && !strcmp(search->seen[i].name, query->name))
-            return search->seen[i].found;
-    if (search->seen_count == SEEN_MAX)
+    int place = find_seen(search, query->name);
+    if (place < search->seen_count)
+        return search->seen[place].found;
+    if (place == SEEN_MAX)
         return NOT_FOUND;
-    int place = add_seen(search, query->name);
+    (void)add_seen(search, query->name);
     enum found found =
         strchr(query->name, '/') ? look_at(query->library, query->name) : look_for(query);
     search->seen[place].found = found;
@@ -336,6 +357,8 @@ bool xg_library_look(struct xg_library *library, const char *name)
     search->asked = name;
     if (library->count == XG_LIBRARY_PARTS)
         return false;
+    if (library->count == 0)
+        forget_seen(search);
     query.path = find_loaded(name);
     if (!query.path && !strchr(name, '/'))
         (void)look_for(&query);
@@ -344,7 +367,7 @@ bool xg_library_look(struct xg_library *library, const char *name)
     if (!query.path)
         return false;
     if (search->seen_count < SEEN_MAX)
-        add_seen(search, xg_file_name(query.path)); /* it is opened before the next */
+        (void)add_seen(search, xg_file_name(query.path)); /* it is opened before the next */
     library->files[library->count++] = query.path;
     return true;
 }
@@ -371,8 +394,7 @@ static void run_search(struct xg_library *library)
 static void end_search(struct xg_library *library)
 {
     struct xg_library_search *search = library->search;
-    for (int i = 0; i < search->seen_count; i++)
-        free(search->seen[i].name);
+    forget_seen(search);
     free(search->file);
     xg_library_folders_fini(&search->folders);
     pthread_cond_destroy(&search->changed);

@@ -144,6 +144,33 @@ for kind in sound short fifo folder text; do
     fi
 done
 
+# A damaged copy of a needed library says nothing about the copies in other folders. pip's are sound.
+half() { # FOLDER: both halves of cuBLAS 12
+    mkdir -p "$1"
+    cp "$tmp/libcublasLt.so.12" "$1"
+    $CC -shared -fPIC -Wl,-soname,libcublas.so.12 -Wl,--no-as-needed -o "$1/libcublas.so.12" \
+        "$XG_FAKEDRV_DIR/libcublas.so.13" "$tmp/libcublasLt.so.12" -Wl,-rpath,"$XG_FAKEDRV_DIR" || exit 99
+}
+fresh
+rm "$tmp/cuda/libcublas.so.13"
+half "$tmp/cuda"
+: >"$tmp/cuda/libcublasLt.so.12"
+half "$tmp/site-packages/nvidia/cublas/lib"
+cp "$tmp/module.so" "$tmp/site-packages"
+chmod -R go-w "$tmp/site-packages"
+runs "two copies" LD_PRELOAD="$tmp/disk.so:$preload:$tmp/site-packages/module.so" XGEMM_KERNEL=cublas "$tmp/library" a
+says "two copies" "libcublasLt.so.12: not an ELF file"
+says "two copies" "cuBLAS: $tmp/site-packages/nvidia/cublas/lib/libcublas.so.12"
+says "two copies" 'xgemm: cblas_sgemm .*: GPU cublas'
+
+# The dynamic linker does not read the file at the stack's entry of the program headers.
+fresh
+number=$($READELF -lW "$tmp/cuda/libcuda.so.1" | awk '/0x.*0x.*0x/ { if ($1 == "GNU_STACK") print n + 0; n++ }')
+printf '\377\377\377\377' |
+    dd of="$tmp/cuda/libcuda.so.1" bs=1 seek=$((64 + 56 * number + 8)) conv=notrunc 2>/dev/null
+runs "stack's entry" "$tmp/library" a
+says "stack's entry" '^xgemm: cblas_sgemm .*: GPU'
+
 # A file that is read slowly, or is a FIFO: the program's dlopen and exit do not wait. It is given up.
 # meanwhile WHAT [NAME=VALUE...]: the program opens another library and ends.
 meanwhile() {
