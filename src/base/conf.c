@@ -144,11 +144,9 @@ static const struct xg_setting settings[] = {
      .offset = FIELD(timeout_ms),
      .max = INT32_MAX,
      .accepts = "milliseconds",
-     .help =
-         "How long a product waits for a GPU that makes no progress before the CPU computes it "
-         "and the library stops using the GPU; LAPACK routines wait a second longer for every "
-         "10^10 operations and each rank that may share the GPU; also how long reading the file "
-         "of a library may take; 0: 30000."},
+     .help = "How long a product waits for a GPU that makes no progress before the CPU computes it "
+             "and the library stops using the GPU; LAPACK routines wait a second longer for every "
+             "10^10 operations and each rank that may share the GPU; 0: 30000."},
     {.name = "XGEMM_SPIN",
      .kind = XG_SETTING_CHOICE,
      .offset = FIELD(spin),

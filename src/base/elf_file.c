@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/sandbox.h"
+
 #if defined(__x86_64__)
 #define NATIVE_MACHINE EM_X86_64
 #elif defined(__aarch64__)
@@ -39,6 +41,8 @@ static bool is_inside(const struct xg_elf_file *file, uint64_t offset, uint64_t 
 static bool read_at(const struct xg_elf_file *file, void *to, size_t bytes, uint64_t offset)
 {
     for (size_t done = 0; done < bytes;) {
+        if (!file->goes_on(file->context))
+            return false;
         ssize_t got =
             pread(file->fd, (char *)to + done, bytes - done, (off_t)(offset + (uint64_t)done));
         if (got == 0 || (got < 0 && errno != EINTR))
@@ -108,6 +112,12 @@ static enum xg_elf check_head(struct xg_elf_file *file, const char **why)
                                                                              : XG_ELF_UNSOUND;
 }
 
+/* The dynamic linker reads no others. */
+static bool is_read(const ElfW(Phdr) * part)
+{
+    return part->p_type == PT_LOAD || part->p_type == PT_DYNAMIC || part->p_type == PT_TLS;
+}
+
 static enum xg_elf check_parts(struct xg_elf_file *file, const char **why)
 {
     const ElfW(Phdr) *dynamic = NULL;
@@ -116,7 +126,8 @@ static enum xg_elf check_parts(struct xg_elf_file *file, const char **why)
     if (!file->parts)
         return XG_ELF_UNSOUND;
     for (int i = 0; i < file->head.e_phnum; i++) {
-        if (!is_inside(file, file->parts[i].p_offset, file->parts[i].p_filesz))
+        if (is_read(&file->parts[i]) &&
+            !is_inside(file, file->parts[i].p_offset, file->parts[i].p_filesz))
             return XG_ELF_UNSOUND;
         if (file->parts[i].p_type == PT_DYNAMIC)
             dynamic = &file->parts[i];
@@ -149,9 +160,10 @@ static enum xg_elf check_tables(struct xg_elf_file *file, const char **why)
                : XG_ELF_UNSOUND;
 }
 
-enum xg_elf xg_elf_file_open(struct xg_elf_file *file, const char *path, const char **why)
+enum xg_elf xg_elf_file_open(struct xg_elf_file *file, const char *path,
+                             xg_elf_file_goes_on *goes_on, void *context, const char **why)
 {
-    *file = (struct xg_elf_file){.fd = -1};
+    *file = (struct xg_elf_file){.fd = -1, .goes_on = goes_on, .context = context};
     enum xg_elf found = open_regular(file, path, why);
     if (found == XG_ELF_SOUND)
         found = check_head(file, why);
@@ -164,7 +176,7 @@ enum xg_elf xg_elf_file_open(struct xg_elf_file *file, const char *path, const c
 
 void xg_elf_file_close(struct xg_elf_file *file)
 {
-    if (file->fd >= 0)
+    if (file->fd >= 0 && !xg_sandbox_closed())
         close(file->fd);
     free(file->parts);
     free(file->entries);

@@ -14,10 +14,11 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "base/sandbox.h"
 #include "device/drv.h"
 #include "host/library.h"
 
-enum { ROOTS_MOST = 8, PARTS_MOST = 5, RELEASES = 3 };
+enum { ROOTS_MOST = 8, RELEASES = 3 };
 
 /*
  * The names, in each release of CUDA, the newest first, of a library and of the libraries that it
@@ -28,7 +29,7 @@ static const struct library {
     const char *name; /* in messages */
     struct part {
         const char *folder, *file;
-    } releases[RELEASES][PARTS_MOST];
+    } releases[RELEASES][XG_LIBRARY_PARTS];
 } libraries[XG_TOOLKIT_COUNT] = {
     [XG_TOOLKIT_CUBLAS] = {"cuBLAS",
                            {{{"cu13", "libcublasLt.so.13"}, {"cu13", "libcublas.so.13"}},
@@ -55,7 +56,7 @@ static const struct library {
 static const char *file_in(const struct library *library, int release)
 {
     int last = 0;
-    while (last + 1 < PARTS_MOST && library->releases[release][last + 1].file)
+    while (last + 1 < XG_LIBRARY_PARTS && library->releases[release][last + 1].file)
         last++;
     return library->releases[release][last].file;
 }
@@ -179,11 +180,13 @@ static bool may_load(const struct library *library, const char *file)
     return may;
 }
 
-/* Finds the file of a part. False: it does not exist, or its name is too long. */
-static bool find_part(const char *root, const struct part *part, char path[PATH_MAX])
+/* Finds the file of a part. False: it does not exist, its name is too long, or the search is over.
+ */
+static bool find_part(const struct xg_library *found, const char *root, const struct part *part,
+                      char path[PATH_MAX])
 {
     int length = snprintf(path, PATH_MAX, "%s/nvidia/%s/lib/%s", root, part->folder, part->file);
-    return length > 0 && length < PATH_MAX && is_there(path);
+    return length > 0 && length < PATH_MAX && xg_library_goes_on(found) && is_there(path);
 }
 
 /*
@@ -196,13 +199,13 @@ static bool find_release(struct xg_library *found, const struct library *library
     const struct part *parts = library->releases[release];
     char path[PATH_MAX];
     int last = 0;
-    for (int i = 0; i < PARTS_MOST && parts[i].file; last = i++)
-        if (find_part(root, &parts[i], path) && !may_load(library, path))
+    for (int i = 0; i < XG_LIBRARY_PARTS && parts[i].file; last = i++)
+        if (find_part(found, root, &parts[i], path) && !may_load(library, path))
             return false;
-    if (!find_part(root, &parts[last], path))
+    if (!find_part(found, root, &parts[last], path))
         return false;
     for (int i = 0; i <= last; i++)
-        if (find_part(root, &parts[i], path) && !xg_library_look(found, path)) {
+        if (find_part(found, root, &parts[i], path) && !xg_library_look(found, path)) {
             xg_library_drop(found);
             return false;
         }
@@ -212,7 +215,7 @@ static bool find_release(struct xg_library *found, const struct library *library
 static bool find_below(struct xg_library *found, const struct library *library, const char *root)
 {
     bool there = false;
-    char *real = realpath(root, NULL);
+    char *real = xg_library_goes_on(found) ? realpath(root, NULL) : NULL;
     for (int release = 0; real && release < RELEASES && !there; release++)
         there = find_release(found, library, real, release);
     free(real);
@@ -223,7 +226,7 @@ static bool find_below(struct xg_library *found, const struct library *library, 
 static void find_package(struct xg_library *found, const struct library *library)
 {
     bool there = false;
-    struct roots *roots = calloc(1, sizeof *roots);
+    struct roots *roots = xg_library_goes_on(found) ? calloc(1, sizeof *roots) : NULL;
     if (!roots)
         return;
     dl_iterate_phdr(add_own_root, roots);
@@ -260,7 +263,8 @@ static void *open_file(const struct library *library)
         again = found && found->count > 0 && !xg_drv_ended();
         if (again && !(handle = xg_library_open(found, RTLD_NOW | RTLD_LOCAL)))
             xg_log(XG_LOG_INFO, "%s: %s", library->name, found->why);
-        else if (found && skip == 0 && !found->count && !found->why[0] && !xg_drv_ended())
+        else if (found && skip == 0 && !found->count && !found->why[0] && !xg_drv_ended() &&
+                 !xg_sandbox_closed())
             handle = open_unknown(library);
         xg_library_free(found);
     }

@@ -75,7 +75,8 @@ static bool is_hidden(void)
 
 static bool has_library(bool at_end)
 {
-    bool has = xg_drv_load(at_end);
+    char why[XG_DRV_WHY_BYTES];
+    bool has = xg_drv_load(at_end, why);
     (void)dlerror(); /* the program must not see an error */
     return has;
 }

@@ -14,7 +14,7 @@
 #define XG_STRING(text) #text
 #define XG_STRING_OF(macro) XG_STRING(macro)
 
-static char start_failure[600]; /* empty: none */
+static char start_failure[XG_DRV_WHY_BYTES]; /* empty: none; only xg_drv_open writes it */
 
 static enum xg_status fill_table(struct xg_drv *drv)
 {
@@ -112,7 +112,7 @@ struct xg_library *xg_drv_find_library(xg_library_find_function *find, const voi
     return library;
 }
 
-void *xg_drv_load(bool at_end)
+void *xg_drv_load(bool at_end, char why[XG_DRV_WHY_BYTES])
 {
     enum { END_MS = 1000 };
     static const char name[] = "libcuda.so.1";
@@ -122,12 +122,11 @@ void *xg_drv_load(bool at_end)
     /* RTLD_LOCAL: the program's own symbol look-ups must not find the driver because of us. */
     if (library && (at_end || !xg_drv_ended()))
         handle = xg_library_open_named(library, name, RTLD_NOW | RTLD_LOCAL);
-    snprintf(start_failure, sizeof start_failure, "no CUDA driver: %s",
-             library ? library->why : "no memory");
-    if (handle)
-        start_failure[0] = '\0';
-    else
-        xg_log(XG_LOG_INFO, "%s", start_failure);
+    why[0] = '\0';
+    if (!handle) {
+        snprintf(why, XG_DRV_WHY_BYTES, "no CUDA driver: %s", library ? library->why : "no memory");
+        xg_log(XG_LOG_INFO, "%s", why);
+    }
     xg_library_free(library);
     return handle;
 }
@@ -135,7 +134,7 @@ void *xg_drv_load(bool at_end)
 enum xg_status xg_drv_open(struct xg_drv *drv)
 {
     memset(drv, 0, sizeof *drv);
-    drv->library = xg_drv_load(false);
+    drv->library = xg_drv_load(false, start_failure);
     if (!drv->library)
         return XG_ERR_NOTFOUND;
     xg_drv_register_exit();

@@ -73,11 +73,12 @@ struct xg_library *xg_drv_find_library(xg_library_find_function *find, const voi
                                        int most_ms);
 
 /*
- * Loads libcuda.so.1, which stays loaded, if its file is sound and answers in time
- * (XGEMM_TIMEOUT_MS). NULL: xg_drv_start_failure says why. at_end: the process ends; it waits for a
- * second at most.
+ * Loads libcuda.so.1, which stays loaded, if its file is sound and is read without a pause of 30 s.
+ * NULL: why says why. at_end: the process ends; finding and reading the file take a second at most.
+ * From any thread.
  */
-void *xg_drv_load(bool at_end);
+enum { XG_DRV_WHY_BYTES = XG_LIBRARY_WHY_BYTES + 32 };
+void *xg_drv_load(bool at_end, char why[XG_DRV_WHY_BYTES]);
 
 /*
  * Loads libcuda.so.1, fills the table and calls cuInit (0.1 to 0.3 s on a real driver). Returns
@@ -88,7 +89,7 @@ void *xg_drv_load(bool at_end);
 enum xg_status xg_drv_open(struct xg_drv *drv);
 
 /*
- * The reason why the last xg_drv_open or xg_drv_load failed, and advice; NULL if it did not fail.
+ * The reason why the last xg_drv_open failed, and advice; NULL if it did not fail.
  * Only for the thread that called it.
  */
 const char *xg_drv_start_failure(void);

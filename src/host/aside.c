@@ -10,6 +10,7 @@
 #include "host/shelter.h"
 
 static _Atomic int count, inside;
+static _Thread_local bool is_aside __attribute__((tls_model("initial-exec")));
 
 int xg_aside_count(void)
 {
@@ -23,7 +24,8 @@ int xg_aside_inside(void)
 
 void xg_aside_add(int threads)
 {
-    atomic_fetch_add(&inside, threads);
+    if (is_aside)
+        atomic_fetch_add(&inside, threads);
 }
 
 void xg_aside_reset(void)
@@ -35,7 +37,7 @@ void xg_aside_reset(void)
 static void add_thread(int threads)
 {
     atomic_fetch_add(&count, threads);
-    xg_aside_add(threads);
+    atomic_fetch_add(&inside, threads);
 }
 
 struct aside {
@@ -47,6 +49,7 @@ static void *aside_main(void *arg)
 {
     struct aside aside = *(struct aside *)arg;
     free(arg);
+    is_aside = true;
     fesetenv(FE_DFL_ENV); /* the program's floating-point traps must not reach the driver */
     aside.run(aside.conf);
     add_thread(-1);

@@ -12,7 +12,8 @@ bool xg_aside_run(void (*run)(const struct xg_conf *), const struct xg_conf *con
 
 /* The number of these threads, and of those that may be in the driver or in the dynamic linker now.
  * A thread subtracts itself (-1) from the latter before it sleeps or reads a file, and adds itself
- * afterwards. A child of fork has none. From any thread. */
+ * afterwards; on any other thread xg_aside_add does nothing. A child of fork has none. From any
+ * thread. */
 int xg_aside_count(void);
 int xg_aside_inside(void);
 void xg_aside_add(int threads);

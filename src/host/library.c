@@ -2,7 +2,6 @@
 #include "host/library.h"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -12,15 +11,16 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "base/conf.h"
 #include "base/elf_file.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/sandbox.h"
 #include "host/fork.h"
 #include "host/library_folders.h"
+#include "host/library_loaded.h"
 #include "host/shelter.h"
 
-enum { SEEN_MAX = 64, LIMIT_MS = 30000 };
+enum { SEEN_MAX = 64, LIMIT_MS = 30000 /* without a byte */ };
 
 enum found { NOT_FOUND, FOUND, REFUSED };
 
@@ -32,74 +32,36 @@ struct xg_library_search {
     struct {
         char *name;
         enum found found;
-    } seen[SEEN_MAX]; /* needed libraries, so that each is looked at once */
+    } seen[SEEN_MAX]; /* libraries that a candidate needs, so that each is looked at once */
     int seen_count;
     /* Shared with the thread that waits. */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     char *file; /* looked at now */
-    unsigned step;
-    bool done, abandoned;
+    bool done;
+    _Atomic bool abandoned;
+    _Atomic int64_t until_ns; /* when the thread is abandoned, if nothing is read before */
+    int64_t end_ns;           /* when it is abandoned in any case */
 };
 
-/* --- Loaded libraries ------------------------------------------------------------------------ */
-
-struct loaded {
-    const char *name;
-    char path[PATH_MAX];
-};
-
-/* The dynamic linker makes the address absolute, except in a table that it cannot write. */
-static const char *soname_of(const struct dl_phdr_info *object)
+static void set_until(struct xg_library_search *search)
 {
-    const ElfW(Dyn) *entry = NULL, *name = NULL, *strings = NULL;
-    for (int i = 0; i < object->dlpi_phnum; i++)
-        if (object->dlpi_phdr[i].p_type == PT_DYNAMIC)
-            entry = (const ElfW(Dyn) *)(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr);
-    for (; entry && entry->d_tag != DT_NULL; entry++)
-        if (entry->d_tag == DT_SONAME)
-            name = entry;
-        else if (entry->d_tag == DT_STRTAB)
-            strings = entry;
-    if (!name || !strings)
-        return NULL;
-    const uintptr_t at = strings->d_un.d_ptr;
-    return (const char *)(at < object->dlpi_addr ? at + object->dlpi_addr : at) + name->d_un.d_val;
+    const int64_t until_ns = xg_clock_after_ms(LIMIT_MS);
+    atomic_store(&search->until_ns, until_ns < search->end_ns ? until_ns : search->end_ns);
 }
 
-static int match_loaded(struct dl_phdr_info *object, size_t size, void *context)
+static bool goes_on(void *context)
 {
-    struct loaded *loaded = context;
-    const char *soname = soname_of(object), *path = object->dlpi_name;
-    (void)size;
-    if (!path || !*path || strlen(path) >= sizeof loaded->path ||
-        (strcmp(soname ? soname : xg_file_name(path), loaded->name) != 0 &&
-         strcmp(path, loaded->name) != 0))
-        return 0;
-    strcpy(loaded->path, path);
-    return 1;
+    struct xg_library_search *search = context;
+    if (atomic_load(&search->abandoned) || xg_sandbox_closed())
+        return false;
+    set_until(search);
+    return true;
 }
 
-/* The path by which the process has loaded the library, which the caller frees; NULL: it has not.
- */
-static char *find_loaded(const char *name)
+bool xg_library_goes_on(const struct xg_library *library)
 {
-    /* Allocated before, because dl_iterate_phdr holds a lock of the dynamic linker. */
-    struct loaded *loaded = malloc(sizeof *loaded);
-    if (!loaded)
-        return NULL;
-    loaded->name = name;
-    char *path = dl_iterate_phdr(match_loaded, loaded) ? strdup(loaded->path) : NULL;
-    free(loaded);
-    return path;
-}
-
-void *xg_library_open_loaded(const char *name)
-{
-    char *path = find_loaded(name);
-    void *handle = path ? dlopen(path, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD) : NULL;
-    free(path);
-    return handle;
+    return goes_on(library->search);
 }
 
 /* --- Files that were given up ---------------------------------------------------------------- */
@@ -111,15 +73,17 @@ struct given_up {
 
 static struct given_up *_Atomic given_up; /* entries are only added */
 
-static void give_up(const char *path)
+/* False: no memory. */
+static bool give_up(const char *path)
 {
     struct given_up *entry = malloc(sizeof *entry + strlen(path) + 1);
     if (!entry)
-        return;
+        return false;
     strcpy(entry->path, path);
     entry->next = atomic_load(&given_up);
     while (!atomic_compare_exchange_weak(&given_up, &entry->next, entry)) {
     }
+    return true;
 }
 
 static bool is_given_up(const char *path)
@@ -138,23 +102,24 @@ static enum found look_at_needed(struct xg_library *library, const struct xg_elf
 static void refuse(struct xg_library *library, const char *path, const char *why)
 {
     const bool asked = !strcmp(path, library->search->asked);
+    if (!goes_on(library->search))
+        return;
     xg_log(XG_LOG_INFO, "ignoring %s: %s", path, why);
     if (!library->why[0])
         snprintf(library->why, sizeof library->why, "%s%s%s", asked ? "" : path, asked ? "" : ": ",
                  why);
 }
 
-/* path NULL: no file is looked at. False: the thread that waited has gone. */
+/* path NULL: no file is looked at. False: the search is over. */
 static bool begin_file(struct xg_library_search *search, const char *path)
 {
+    if (!goes_on(search))
+        return false;
     pthread_mutex_lock(&search->lock);
     free(search->file);
     search->file = path ? strdup(path) : NULL;
-    search->step++;
-    pthread_cond_broadcast(&search->changed);
-    bool goes_on = !search->abandoned;
     pthread_mutex_unlock(&search->lock);
-    return goes_on;
+    return true;
 }
 
 static enum found look_at(struct xg_library *library, const char *path)
@@ -167,7 +132,7 @@ static enum found look_at(struct xg_library *library, const char *path)
         refuse(library, path, why);
         return REFUSED;
     }
-    enum xg_elf state = xg_elf_file_open(&file, path, &why);
+    enum xg_elf state = xg_elf_file_open(&file, path, goes_on, library->search, &why);
     enum found found = state == XG_ELF_SOUND     ? FOUND
                        : state == XG_ELF_UNSOUND ? REFUSED
                                                  : NOT_FOUND;
@@ -287,27 +252,50 @@ static enum found look_for(struct query *query)
 
 /* --- What a file needs ----------------------------------------------------------------------- */
 
+/* Libraries of the candidate before may be other files. */
+static void forget_seen(struct xg_library_search *search)
+{
+    while (search->seen_count > 0)
+        free(search->seen[--search->seen_count].name);
+}
+
+/* Its number; seen_count: it was not looked at. */
+static int find_seen(const struct xg_library_search *search, const char *name)
+{
+    int i = 0;
+    while (i < search->seen_count &&
+           (!search->seen[i].name || strcmp(search->seen[i].name, name) != 0))
+        i++;
+    return i;
+}
+
 /* Counts as sound until it has been looked at, because libraries may need each other. */
 static int add_seen(struct xg_library_search *search, const char *name)
 {
-    search->seen[search->seen_count].name = strdup(name);
-    search->seen[search->seen_count].found = FOUND;
-    return search->seen_count++;
+    const int place = find_seen(search, name);
+    if (place == search->seen_count) {
+        search->seen[place].name = strdup(name);
+        search->seen_count++;
+    }
+    search->seen[place].found = FOUND;
+    return place;
 }
 
 static enum found look_for_needed(struct query *query)
 {
     struct xg_library_search *search = query->library->search;
-    char *loaded = find_loaded(query->name);
+    if (!goes_on(search))
+        return REFUSED;
+    char *loaded = xg_library_loaded(query->name);
     free(loaded);
     if (loaded)
         return FOUND;
-    for (int i = 0; i < search->seen_count; i++)
-        if (search->seen[i].name && !strcmp(search->seen[i].name, query->name))
-            return search->seen[i].found;
-    if (search->seen_count == SEEN_MAX)
+    int place = find_seen(search, query->name);
+    if (place < search->seen_count)
+        return search->seen[place].found;
+    if (place == SEEN_MAX)
         return NOT_FOUND;
-    int place = add_seen(search, query->name);
+    (void)add_seen(search, query->name);
     enum found found =
         strchr(query->name, '/') ? look_at(query->library, query->name) : look_for(query);
     search->seen[place].found = found;
@@ -334,9 +322,11 @@ bool xg_library_look(struct xg_library *library, const char *name)
     struct xg_library_search *search = library->search;
     struct query query = {.library = library, .name = name};
     search->asked = name;
-    if (library->count == XG_LIBRARY_PARTS)
+    if (library->count == XG_LIBRARY_PARTS || !goes_on(search))
         return false;
-    query.path = find_loaded(name);
+    if (library->count == 0)
+        forget_seen(search);
+    query.path = xg_library_loaded(name);
     if (!query.path && !strchr(name, '/'))
         (void)look_for(&query);
     else if (!query.path && look_at(library, name) == FOUND)
@@ -344,7 +334,7 @@ bool xg_library_look(struct xg_library *library, const char *name)
     if (!query.path)
         return false;
     if (search->seen_count < SEEN_MAX)
-        add_seen(search, xg_file_name(query.path)); /* it is opened before the next */
+        (void)add_seen(search, xg_file_name(query.path)); /* it is opened before the next */
     library->files[library->count++] = query.path;
     return true;
 }
@@ -364,6 +354,8 @@ void xg_library_find_named(struct xg_library *library, const void *what)
 
 static void run_search(struct xg_library *library)
 {
+    if (!goes_on(library->search))
+        return;
     xg_library_folders_read_cache(&library->search->folders);
     library->search->find(library, library->search->what);
 }
@@ -371,8 +363,7 @@ static void run_search(struct xg_library *library)
 static void end_search(struct xg_library *library)
 {
     struct xg_library_search *search = library->search;
-    for (int i = 0; i < search->seen_count; i++)
-        free(search->seen[i].name);
+    forget_seen(search);
     free(search->file);
     xg_library_folders_fini(&search->folders);
     pthread_cond_destroy(&search->changed);
@@ -389,7 +380,7 @@ static void *search_main(void *arg)
     run_search(library);
     pthread_mutex_lock(&search->lock);
     search->done = true;
-    bool abandoned = search->abandoned;
+    bool abandoned = atomic_load(&search->abandoned);
     pthread_cond_broadcast(&search->changed);
     pthread_mutex_unlock(&search->lock);
     if (abandoned) {
@@ -399,39 +390,34 @@ static void *search_main(void *arg)
     return NULL;
 }
 
-/* Waits while each file takes less than the limit. False: the thread is abandoned, *file is the
- * file that it looks at, and *search must not be used any more. */
-static bool await(struct xg_library_search *search, int limit_ms, char **file)
+/* Waits while the thread goes on. False: it is abandoned, *file is the file that it looks at, and
+ * *search must not be used any more. */
+static bool await(struct xg_library_search *search, char **file)
 {
     pthread_mutex_lock(&search->lock);
-    for (int failed = 0; !search->done && !failed;) {
-        const unsigned step = search->step;
-        const int64_t until_ns = xg_clock_after_ms(limit_ms);
+    for (bool late = false; !search->done && !late;) {
+        const int64_t until_ns = atomic_load(&search->until_ns);
         const struct timespec until = {.tv_sec = (time_t)(until_ns / 1000000000),
                                        .tv_nsec = (long)(until_ns % 1000000000)};
-        while (!search->done && step == search->step && !failed)
-            failed = pthread_cond_timedwait(&search->changed, &search->lock, &until);
-        failed = failed && step == search->step;
+        late = pthread_cond_timedwait(&search->changed, &search->lock, &until) != 0 &&
+               until_ns == atomic_load(&search->until_ns);
     }
     const bool done = search->done;
-    search->abandoned = !done;
+    atomic_store(&search->abandoned, !done);
     *file = done ? NULL : search->file;
     search->file = done ? search->file : NULL;
     pthread_mutex_unlock(&search->lock);
     return done;
 }
 
-static struct xg_library *tell_given_up(const char *file, int limit_ms)
+/* True: another search skips the file. */
+static bool tell_given_up(const char *file, int limit_ms, char why[XG_LIBRARY_WHY_BYTES])
 {
-    struct xg_library *library = calloc(1, sizeof *library);
     const char *what = file ? file : "a folder";
     xg_log(XG_LOG_INFO, "ignoring %s: it did not answer in %d ms", what, limit_ms);
-    if (file)
-        give_up(file);
-    if (library)
-        snprintf(library->why, sizeof library->why, "%s: it did not answer in %d ms", what,
-                 limit_ms);
-    return library;
+    if (!why[0])
+        snprintf(why, XG_LIBRARY_WHY_BYTES, "%s: it did not answer in %d ms", what, limit_ms);
+    return file && give_up(file);
 }
 
 static bool create_search_thread(pthread_t *thread, struct xg_library *library)
@@ -446,42 +432,70 @@ static bool create_search_thread(pthread_t *thread, struct xg_library *library)
     return !failed;
 }
 
-static struct xg_library *run_aside(struct xg_library *library, int limit_ms)
+/* False: the thread is abandoned, and frees the library; the caller frees *file. */
+static bool run_aside(struct xg_library *library, char **file)
 {
     pthread_t thread;
-    char *file = NULL;
+    *file = NULL;
     if (!create_search_thread(&thread, library)) {
         run_search(library);
-    } else if (await(library->search, limit_ms, &file)) {
+    } else if (await(library->search, file)) {
         pthread_join(thread, NULL);
     } else {
         pthread_detach(thread);
-        library = tell_given_up(file, limit_ms);
-        free(file);
-        return library;
+        return false;
     }
     end_search(library);
+    return true;
+}
+
+static struct xg_library *create_library(const char *why)
+{
+    struct xg_library *library = calloc(1, sizeof *library);
+    if (library)
+        snprintf(library->why, sizeof library->why, "%s", why);
     return library;
 }
 
-struct xg_library *xg_library_find(xg_library_find_function *find, const void *what, int skip,
-                                   int most_ms)
+static bool add_search(struct xg_library *library, xg_library_find_function *find, const void *what,
+                       int64_t end_ns)
 {
-    const int timeout_ms = xg_conf_get()->timeout_ms, limit_ms = timeout_ms ? timeout_ms : LIMIT_MS;
-    struct xg_library *library = calloc(1, sizeof *library);
-    struct xg_library_search *search = library ? calloc(1, sizeof *search) : NULL;
-    if (!search) {
-        free(library);
-        return NULL;
-    }
+    struct xg_library_search *search = calloc(1, sizeof *search);
+    if (!search)
+        return false;
     search->find = find;
     search->what = what;
+    search->end_ns = end_ns;
+    set_until(search);
     xg_library_folders_list(&search->folders);
     pthread_mutex_init(&search->lock, NULL);
     xg_clock_init_condition(&search->changed);
     library->search = search;
-    library->skip = skip;
-    return run_aside(library, most_ms && most_ms < limit_ms ? most_ms : limit_ms);
+    return true;
+}
+
+/* Searches again without a file that does not answer. */
+struct xg_library *xg_library_find(xg_library_find_function *find, const void *what, int skip,
+                                   int most_ms)
+{
+    const int64_t end_ns = most_ms ? xg_clock_after_ms(most_ms) : INT64_MAX;
+    const int limit_ms = most_ms && most_ms < LIMIT_MS ? most_ms : LIMIT_MS;
+    char why[XG_LIBRARY_WHY_BYTES] = "";
+    for (bool again = true; again;) {
+        char *file;
+        struct xg_library *library = create_library(why);
+        if (!library || !add_search(library, find, what, end_ns)) {
+            free(library);
+            return NULL;
+        }
+        library->skip = skip;
+        if (run_aside(library, &file))
+            return library;
+        again =
+            !xg_sandbox_closed() && tell_given_up(file, limit_ms, why) && xg_clock_ns() < end_ns;
+        free(file);
+    }
+    return create_library(why);
 }
 
 void xg_library_free(struct xg_library *library)
@@ -495,8 +509,9 @@ void xg_library_free(struct xg_library *library)
 
 static void *open_one(struct xg_library *library, const char *name, int flags)
 {
-    void *handle = dlopen(name, flags);
-    const char *error = handle ? NULL : dlerror();
+    const bool closed = xg_sandbox_closed();
+    void *handle = closed ? NULL : dlopen(name, flags);
+    const char *error = handle || closed ? NULL : dlerror();
     if (!handle)
         snprintf(library->why, sizeof library->why, "%s", error ? error : "dlopen fails");
     return handle;
@@ -519,6 +534,14 @@ void *xg_library_open_named(struct xg_library *library, const char *name, int fl
     if (library->count > 0 || library->why[0])
         return xg_library_open(library, flags);
     return open_one(library, name, flags);
+}
+
+void *xg_library_open_loaded(const char *name)
+{
+    char *path = xg_library_loaded(name);
+    void *handle = path ? dlopen(path, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD) : NULL;
+    free(path);
+    return handle;
 }
 
 void *xg_library_load(const char *name, int flags, char why[XG_LIBRARY_WHY_BYTES])

@@ -5,7 +5,7 @@
  * The dynamic linker holds its lock while it opens, maps and constructs a library; dlopen, dlsym
  * and exit of all threads wait for that. It opens any file of the name: a FIFO without a writer, a
  * file on a file system that does not answer, a file that is cut short. Therefore a separate
- * thread, which takes no lock of the dynamic linker, first finds the files in the same order,
+ * thread, which does not take the lock that dlopen holds, first finds the files in the same order,
  * checks them and reads them from the disk. It is abandoned if that takes too long.
  */
 #ifndef XG_LIBRARY_H
@@ -30,11 +30,12 @@ struct xg_library {
 typedef void xg_library_find_function(struct xg_library *library, const void *what);
 
 /*
- * Calls find on a separate thread, with library->skip set, and waits until it is done, or until
- * looking at one file takes longer than XGEMM_TIMEOUT_MS, or most_ms, if that is not 0 and shorter:
- * then the thread is abandoned, no later call loads the file, and there is no library. Uses the
- * calling thread, without a limit, if no thread can be created. Takes the dynamic linker's lock for
- * a moment. The caller frees the result; NULL: no memory. From any thread.
+ * Calls find on a separate thread, with library->skip set, and waits until it is done. A thread
+ * that reads no byte for 30 s is abandoned, and no later call loads the file that it reads; then
+ * find is called again, without that file. If most_ms is not 0, the search ends after that time in
+ * any case, and there is no library. Uses the calling thread, without a limit, if no thread can be
+ * created. Takes the dynamic linker's lock for a moment. The search ends early in a closed process
+ * (base/sandbox.h). The caller frees the result; NULL: no memory. From any thread.
  */
 struct xg_library *xg_library_find(xg_library_find_function *find, const void *what, int skip,
                                    int most_ms);
@@ -42,6 +43,10 @@ void xg_library_free(struct xg_library *library);
 
 /* For find: looks for one library by its name (a string), as dlopen of this code would. */
 xg_library_find_function xg_library_find_named;
+
+/* In find: false if the search is over, because the thread was abandoned or the process is closed:
+ * find returns. */
+bool xg_library_goes_on(const struct xg_library *library);
 
 /*
  * In find: looks at a file, named by a path, or by a name that is searched as dlopen of this code

@@ -15,27 +15,35 @@
 
 /* --- Folders --------------------------------------------------------------------------------- */
 
-/* Folders that a C library may have as its own, which are the last. None of them occurs twice. */
+/*
+ * Folders that a C library may have as its own, which are the last. None of them occurs twice. They
+ * are /lib64 and /usr/lib64, or /lib and /usr/lib; with the latter, folders such as
+ * /lib/x86_64-linux-gnu may come before these.
+ */
 static unsigned count_before_system(const Dl_serinfo *list)
 {
     static const char *const roots[] = {"/lib", "/usr/lib", "/lib64", "/usr/lib64"};
-    enum { ROOTS = sizeof roots / sizeof roots[0] };
-    bool plain[ROOTS] = {false}, deep[ROOTS] = {false}; /* deep: /lib/x86_64-linux-gnu */
+    enum { ROOTS = sizeof roots / sizeof roots[0], NARROW = 2 };
+    bool plain[ROOTS] = {false}, deep[ROOTS] = {false}, any_deep = false;
     unsigned count = list->dls_cnt;
     for (; count > 0; count--) {
         const char *folder = list->dls_serpath[count - 1].dls_name;
         bool *once = NULL;
         for (int i = 0; i < ROOTS; i++) {
             const size_t length = strlen(roots[i]);
-            if (!strncmp(folder, roots[i], length) && !folder[length])
+            const int other = i < NARROW ? NARROW : 0;
+            if (strncmp(folder, roots[i], length) != 0)
+                continue;
+            if (!folder[length] && !any_deep && !plain[other] && !plain[other + 1])
                 once = &plain[i];
-            else if (!strncmp(folder, roots[i], length) && folder[length] == '/' &&
-                     strstr(folder, "-linux-gnu"))
+            else if (folder[length] == '/' && strstr(folder, "-linux-gnu"))
                 once = &deep[i];
         }
         if (!once || *once)
             break;
         *once = true;
+        for (int i = 0; i < ROOTS; i++)
+            any_deep |= deep[i];
     }
     return count;
 }

@@ -6,7 +6,8 @@ needs_plain_library
 has_engine || skip "built without CUDA"
 blas_program library
 
-# A slow disk, for files of the name in $XT_SLOW. The toolkit of this machine is hidden.
+# A disk that does not answer, for files of the name in $XT_SLOW, or is slow at each step, for those in $XT_PAUSE. The
+# library waits 30 s for a step; with $XT_HURRY waits of more than 20 s take a hundredth of their time. The toolkit of this machine is hidden.
 cat >"$tmp/disk.c" <<'C'
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -15,7 +16,29 @@ cat >"$tmp/disk.c" <<'C'
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <pthread.h>
+#include <time.h>
 #include <unistd.h>
+int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *lock, const struct timespec *until)
+{
+    typedef int wait_function(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
+    wait_function *next = (wait_function *)dlvsym(RTLD_NEXT, "pthread_cond_timedwait", "GLIBC_2.3.2");
+    struct timespec time;
+    if (!next)
+        next = (wait_function *)dlsym(RTLD_NEXT, "pthread_cond_timedwait");
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    long left_ms = (until->tv_sec - time.tv_sec) * 1000;
+    if (!getenv("XT_HURRY") || left_ms < 20000 || left_ms > 40000)
+        return next(condition, lock, until);
+    long ns = time.tv_nsec + left_ms * 10000;
+    time.tv_sec += ns / 1000000000;
+    time.tv_nsec = ns % 1000000000;
+    return next(condition, lock, &time);
+}
+static int names(const char *variable, const char *path)
+{
+    return getenv(variable) && strstr(path, getenv(variable));
+}
 int open(const char *path, int flags, ...)
 {
     int (*next)(const char *, int, ...) = (int (*)(const char *, int, ...))dlsym(RTLD_NEXT, "open");
@@ -32,8 +55,10 @@ ssize_t pread(int file, void *to, size_t bytes, off_t offset)
         (ssize_t(*)(int, void *, size_t, off_t))dlsym(RTLD_NEXT, "pread");
     char link[64], path[4096] = "";
     snprintf(link, sizeof link, "/proc/self/fd/%d", file);
-    if (readlink(link, path, sizeof path - 1) > 0 && getenv("XT_SLOW") && strstr(path, getenv("XT_SLOW")))
+    if (readlink(link, path, sizeof path - 1) > 0 && names("XT_SLOW", path))
         sleep(30);
+    if (names("XT_PAUSE", path))
+        usleep(60000);
     return next(file, to, bytes, offset);
 }
 C
@@ -144,6 +169,38 @@ for kind in sound short fifo folder text; do
     fi
 done
 
+# A damaged copy of a needed library says nothing about the copies in other folders. pip's are sound.
+half() { # FOLDER: both halves of cuBLAS 12
+    mkdir -p "$1"
+    cp "$tmp/libcublasLt.so.12" "$1"
+    $CC -shared -fPIC -Wl,-soname,libcublas.so.12 -Wl,--no-as-needed -o "$1/libcublas.so.12" \
+        "$XG_FAKEDRV_DIR/libcublas.so.13" "$tmp/libcublasLt.so.12" -Wl,-rpath,"$XG_FAKEDRV_DIR" || exit 99
+}
+fresh
+rm "$tmp/cuda/libcublas.so.13"
+half "$tmp/cuda"
+: >"$tmp/cuda/libcublasLt.so.12"
+half "$tmp/site-packages/nvidia/cublas/lib"
+cp "$tmp/module.so" "$tmp/site-packages"
+chmod -R go-w "$tmp/site-packages"
+runs "two copies" LD_PRELOAD="$tmp/disk.so:$preload:$tmp/site-packages/module.so" XGEMM_KERNEL=cublas "$tmp/library" a
+says "two copies" "libcublasLt.so.12: not an ELF file"
+says "two copies" "cuBLAS: $tmp/site-packages/nvidia/cublas/lib/libcublas.so.12"
+says "two copies" 'xgemm: cblas_sgemm .*: GPU cublas'
+half "$tmp/cuda"
+runs "two copies, given up" LD_PRELOAD="$tmp/disk.so:$preload:$tmp/site-packages/module.so" XGEMM_KERNEL=cublas \
+    XT_SLOW=cuda/libcublasLt.so.12 XT_HURRY=1 "$tmp/library" a
+says "two copies, given up" "ignoring $tmp/cuda/libcublasLt.so.12: it did not answer in 30000 ms"
+says "two copies, given up" 'xgemm: cblas_sgemm .*: GPU cublas'
+
+# The dynamic linker does not read the file at the stack's entry of the program headers.
+fresh
+number=$($READELF -lW "$tmp/cuda/libcuda.so.1" | awk '/0x.*0x.*0x/ { if ($1 == "GNU_STACK") print n + 0; n++ }')
+printf '\377\377\377\377' |
+    dd of="$tmp/cuda/libcuda.so.1" bs=1 seek=$((64 + 56 * number + 8)) conv=notrunc 2>/dev/null
+runs "stack's entry" "$tmp/library" a
+says "stack's entry" '^xgemm: cblas_sgemm .*: GPU'
+
 # A file that is read slowly, or is a FIFO: the program's dlopen and exit do not wait. It is given up.
 # meanwhile WHAT [NAME=VALUE...]: the program opens another library and ends.
 meanwhile() {
@@ -158,9 +215,14 @@ meanwhile() {
 while read -r file what uses setting; do
     fresh
     meanwhile "$file, slow" XT_SLOW="$file" $setting
-    runs "$file, given up" XT_SLOW="$file" XGEMM_TIMEOUT_MS=300 $setting "$tmp/library" $what stay
+    runs "$file, given up" XT_SLOW="$file" XT_HURRY=1 $setting "$tmp/library" $what stay
     [ "$(cat "$tmp/out")" = right ] || fail_with "$file, given up: answer" "$tmp/out" "$tmp/err"
-    says "$file, given up" "$file: it did not answer in 300 ms"
+    says "$file, given up" "$file: it did not answer in 30000 ms"
+    # Of a file whose steps take 60 ms each, some are read in each 300 ms.
+    [ $uses != kernel ] || uses=
+    runs "$file, steps" XT_PAUSE="$file" XT_HURRY=1 $setting "$tmp/library" $what
+    ! grep "did not answer" "$tmp/err" || fail "$file, steps: it is given up"
+    grep -q "^xgemm: [a-z_]* .*: GPU $uses" "$tmp/err" || fail_with "$file, steps: not on the GPU" "$tmp/out" "$tmp/err"
     made fifo "$tmp/cuda/$file"
     meanwhile "$file, a FIFO" $setting
 done <"$tmp/libraries"
