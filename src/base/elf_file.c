@@ -230,17 +230,19 @@ static void find_gpu_code(const struct xg_elf_file *file, struct range ranges[GP
 
 bool xg_elf_file_read(const struct xg_elf_file *file)
 {
-    enum { STEP_BYTES = 128 << 10 }; /* stays in a core's cache */
+    enum { STEP_BYTES = 128 << 10, MOST_BYTES = 1 << 30 }; /* a step stays in a core's cache */
+    uint64_t done = 0;
     struct range skipped[GPU_SECTIONS] = {{0}};
     char *buffer = malloc(STEP_BYTES);
     bool read = buffer;
     find_gpu_code(file, skipped);
     for (int i = 0; read && i < file->head.e_phnum; i++) {
         uint64_t at = file->parts[i].p_offset, end = at + file->parts[i].p_filesz;
-        while (read && file->parts[i].p_type == PT_LOAD && at < end) {
+        while (read && file->parts[i].p_type == PT_LOAD && at < end && done < MOST_BYTES) {
             const size_t bytes = end - at < STEP_BYTES ? (size_t)(end - at) : STEP_BYTES;
             read = read_at(file, buffer, bytes, at);
             at += bytes;
+            done += bytes;
             for (int j = 0; j < GPU_SECTIONS; j++)
                 if (at >= skipped[j].begin && at < skipped[j].end)
                     at = skipped[j].end;

@@ -293,8 +293,10 @@ static enum found look_for_needed(struct query *query)
     int place = find_seen(search, query->name);
     if (place < search->seen_count)
         return search->seen[place].found;
-    if (place == SEEN_MAX)
-        return NOT_FOUND;
+    if (place == SEEN_MAX || strchr(query->name, '$')) {
+        refuse(query->library, query->user_path, "it needs libraries that cannot be looked at");
+        return REFUSED;
+    }
     (void)add_seen(search, query->name);
     enum found found =
         strchr(query->name, '/') ? look_at(query->library, query->name) : look_for(query);
@@ -303,17 +305,20 @@ static enum found look_for_needed(struct query *query)
     return found;
 }
 
-/* The dynamic linker searches for those that are not found, or reports them. */
+/* The dynamic linker searches for those that are not found, or reports them. It loads filters as it
+ * loads needed libraries. */
 static enum found look_at_needed(struct xg_library *library, const struct xg_elf_file *file,
                                  const char *path)
 {
+    static const int64_t tags[] = {DT_NEEDED, DT_AUXILIARY, DT_FILTER};
     enum found found = FOUND;
     char *name;
-    for (int i = 0; found != REFUSED && (name = xg_elf_file_string(file, DT_NEEDED, i)); i++) {
-        found = look_for_needed(
-            &(struct query){.library = library, .name = name, .user = file, .user_path = path});
-        free(name);
-    }
+    for (size_t tag = 0; tag < sizeof tags / sizeof tags[0]; tag++)
+        for (int i = 0; found != REFUSED && (name = xg_elf_file_string(file, tags[tag], i)); i++) {
+            found = look_for_needed(
+                &(struct query){.library = library, .name = name, .user = file, .user_path = path});
+            free(name);
+        }
     return found == REFUSED ? REFUSED : FOUND;
 }
 

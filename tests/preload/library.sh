@@ -150,23 +150,25 @@ while read -r file what uses setting; do
     done
 done <"$tmp/libraries"
 
-# A library that they need: cuBLAS 12 needs another half of itself.
+# A library that they need, or of which they are filters: cuBLAS 12 needs another half of itself.
 echo 'int cublasLtCreate(void); int cublasLtCreate(void) { return 0; }' >"$tmp/half.c"
 $CC -shared -fPIC -s -Wl,-soname,libcublasLt.so.12 -o "$tmp/libcublasLt.so.12" "$tmp/half.c" || exit 99
-for kind in sound short fifo folder text; do
-    fresh
-    rm "$tmp/cuda/libcublas.so.13"
-    cp "$tmp/libcublasLt.so.12" "$tmp/cuda"
-    $CC -shared -fPIC -Wl,-soname,libcublas.so.12 -Wl,--no-as-needed -o "$tmp/cuda/libcublas.so.12" \
-        "$XG_FAKEDRV_DIR/libcublas.so.13" "$tmp/libcublasLt.so.12" -Wl,-rpath,"\$ORIGIN:$XG_FAKEDRV_DIR" || exit 99
-    [ $kind = sound ] || made "$kind" "$tmp/cuda/libcublasLt.so.12"
-    runs "half, $kind" XGEMM_KERNEL=cublas "$tmp/library" a
-    [ "$(cat "$tmp/out")" = right ] || fail_with "half, $kind: answer" "$tmp/out" "$tmp/err"
-    if [ $kind = sound ]; then
-        says "half" 'xgemm: cblas_sgemm .*: GPU cublas'
-    else
-        says "half, $kind" "libcublasLt.so.12: $(why_of $kind)"
-    fi
+for needs in "$tmp/libcublasLt.so.12" -Wl,-f,libcublasLt.so.12 -Wl,-F,libcublasLt.so.12; do
+    for kind in sound short fifo folder text; do
+        fresh
+        rm "$tmp/cuda/libcublas.so.13"
+        cp "$tmp/libcublasLt.so.12" "$tmp/cuda"
+        $CC -shared -fPIC -Wl,-soname,libcublas.so.12 -Wl,--no-as-needed -o "$tmp/cuda/libcublas.so.12" \
+            "$XG_FAKEDRV_DIR/libcublas.so.13" "$needs" -Wl,-rpath,"\$ORIGIN:$XG_FAKEDRV_DIR" || exit 99
+        [ $kind = sound ] || made "$kind" "$tmp/cuda/libcublasLt.so.12"
+        runs "half, $kind" XGEMM_KERNEL=cublas "$tmp/library" a
+        [ "$(cat "$tmp/out")" = right ] || fail_with "half, $needs, $kind: answer" "$tmp/out" "$tmp/err"
+        if [ $kind = sound ]; then
+            says "half" 'xgemm: cblas_sgemm .*: GPU cublas'
+        else
+            says "half, $kind" "libcublasLt.so.12: $(why_of $kind)"
+        fi
+    done
 done
 
 # A damaged copy of a needed library says nothing about the copies in other folders. pip's are sound.
