@@ -6,7 +6,7 @@ unset OPENBLAS_NUM_THREADS OMP_NUM_THREADS OMP_DYNAMIC BLIS_NUM_THREADS
 lp64='-DSTUB_INT=int32_t -DSTUB_CBLAS=cblas_sgemm'
 
 sources="$srcdir/tests/preload/threads.c $srcdir/shim/threads.c $srcdir/shim/scope.c $srcdir/shim/tables.c
-    $srcdir/shim/loaded.c $srcdir/shim/module.c $srcdir/shim/symbols.c .libs/libxgcore.a"
+    $srcdir/shim/loaded.c $srcdir/shim/module.c $srcdir/shim/symbols.c .libs/libxgcore.a -lm"
 paths="-iquote $srcdir -iquote $srcdir/src"
 compile $paths -o "$tmp/threads" $sources -ldl -pthread
 openmp=
