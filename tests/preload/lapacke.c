@@ -249,7 +249,7 @@ static long memory_pages(void)
 }
 
 /* A round that leaks takes 240 pages; a thread's stack and heap take 18433. */
-enum { M = 800, N_LEFT = 200, K_LEFT = 2, ROUNDS = 400, PAGES_MOST = 40000 };
+enum { M = 800, N_LEFT = 200, K_LEFT = 2, ROUNDS = 150, PAGES_MOST = 15000 };
 static double x[M * N_LEFT], y[M * K_LEFT];
 
 static void solve_squares(void)
