@@ -228,7 +228,7 @@ static void run_cpu(const struct xg_problem *call, const struct xg_conf *conf,
         xg_settled_add(call);
 }
 
-static enum xg_reason reason_declined(const struct xg_result *result)
+enum xg_reason xg_dispatch_reason_declined(const struct xg_result *result, enum xg_reason other)
 {
     if (xg_engine_state_get() != XG_ENGINE_READY)
         return XG_REASON_NO_GPU;
@@ -236,7 +236,7 @@ static enum xg_reason reason_declined(const struct xg_result *result)
         return XG_REASON_BUSY;
     if (result->failed)
         return XG_REASON_FAILED;
-    return result->unserved ? XG_REASON_KERNEL : XG_REASON_MEMORY;
+    return result->unserved ? XG_REASON_KERNEL : other;
 }
 
 /* Computes the rest of the product. The order of the parts matters to in-place operations. */
@@ -274,7 +274,7 @@ static bool run_gpu(const struct xg_problem *call, const struct xg_conf *conf,
     bool some = !rest.whole;
     xg_leftover_fini(&rest);
     if (status == XG_DECLINED) {
-        record->reason = reason_declined(result);
+        record->reason = xg_dispatch_reason_declined(result, XG_REASON_MEMORY);
         if (result->unserved)
             atomic_fetch_or(&kinds_off, xg_kind_bit(xg_problem_kind(call)));
         return false;
@@ -301,7 +301,9 @@ static void run_both(const struct xg_problem *call, const struct xg_conf *conf,
         xg_comparison_compute(record->symbol, call, conf, cpu, shelter, &record->gpu);
     record->place = status == XG_OK ? XG_PLACE_BOTH : XG_PLACE_CPU;
     if (status != XG_OK)
-        record->reason = status == XG_DECLINED ? reason_declined(&record->gpu) : XG_REASON_FAILED;
+        record->reason = status == XG_DECLINED
+                             ? xg_dispatch_reason_declined(&record->gpu, XG_REASON_MEMORY)
+                             : XG_REASON_FAILED;
 }
 
 /* --- One call ------------------------------------------------------------------------------ */

@@ -66,6 +66,10 @@ struct xg_call_record;
 void xg_dispatch_machine(const struct xg_conf *conf, const struct xg_cpu *cpu,
                          const struct xg_shelter *shelter, struct xg_model *model);
 
+/* Why a lane has declined a call, a problem or a routine. other: the reason of that kind of call,
+ * if the result has none. */
+enum xg_reason xg_dispatch_reason_declined(const struct xg_result *result, enum xg_reason other);
+
 /* The configuration's XGEMM_CPU_BLAS, or NULL: the only setting that the shim itself needs. */
 const char *xg_dispatch_cpu_blas(void);
 

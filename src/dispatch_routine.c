@@ -145,13 +145,7 @@ static enum xg_reason reason_declined(enum xg_status status, const struct xg_res
 {
     if (status != XG_DECLINED)
         return status == XG_ERR_WRONG ? XG_REASON_WRONG : XG_REASON_FAILED;
-    if (xg_engine_state_get() != XG_ENGINE_READY)
-        return XG_REASON_NO_GPU;
-    if (result->busy)
-        return XG_REASON_BUSY;
-    if (result->failed)
-        return XG_REASON_FAILED;
-    return result->unserved ? XG_REASON_KERNEL : XG_REASON_ROUTINE;
+    return xg_dispatch_reason_declined(result, XG_REASON_ROUTINE);
 }
 
 static bool run_rest(const struct xg_conf *conf, const struct xg_patience *patience,

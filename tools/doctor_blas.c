@@ -12,6 +12,7 @@
 #include "../shim/threads.h"
 #include "doctor_probe.h"
 #include "doctor_text.h"
+#include "src/base/conf.h"
 #include "src/host/library.h"
 #include "src/host/spin.h"
 
@@ -51,12 +52,6 @@ static void ask_version(void *library, char version[160])
         version[--length] = '\0';
 }
 
-static const char *from_environment(void *context, const char *name)
-{
-    (void)context;
-    return secure_getenv(name);
-}
-
 /* Whether xgemm-run decides how long the threads spin, as it does in tools/settings.c. */
 static bool is_decided(enum xg_pool pool)
 {
@@ -92,7 +87,7 @@ static void ask(void *answer, const void *file)
     blas->threads = shim_threads_count(&threads, NULL);
     blas->pool = threads.pool;
     if (!secure_getenv(XG_SPIN_VARIABLE)) /* as in the program */
-        (void)xg_spin_answer(from_environment, NULL);
+        (void)xg_spin_answer(xg_conf_environment, NULL);
     blas->spin_decided = is_decided(threads.pool);
     blas->spin_s = threads.count && blas->threads > 1 ? xg_spin_seconds(threads.pool) : 0;
 }

@@ -23,6 +23,7 @@
 #endif
 
 #include "src/base/clock.h"
+#include "src/base/conf.h"
 #include "src/base/file.h"
 #include "src/host/ticks.h"
 
@@ -184,16 +185,10 @@ bool wake_measure(struct xg_wake *wake)
     return wake->wake_ns > 0;
 }
 
-static const char *from_environment(void *context, const char *name)
-{
-    (void)context;
-    return secure_getenv(name);
-}
-
 /* The file's path, in a folder in which files can be made. */
 static bool prepare(char path[XG_WAKE_PATH_BYTES], struct xg_wake_key *key)
 {
-    return xg_wake_key_init(key) && xg_wake_path(path, key, from_environment, NULL) &&
+    return xg_wake_key_init(key) && xg_wake_path(path, key, xg_conf_environment, NULL) &&
            xg_file_make_folders(path);
 }
 
@@ -208,7 +203,7 @@ bool wake_find(struct xg_wake *wake)
 {
     struct xg_wake_key key;
     char path[XG_WAKE_PATH_BYTES];
-    if (xg_wake_load(wake, from_environment, NULL))
+    if (xg_wake_load(wake, xg_conf_environment, NULL))
         return true;
     return prepare(path, &key) && wake_measure(wake) && wake_keep(wake);
 }

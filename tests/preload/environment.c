@@ -116,7 +116,7 @@ static void check_floating_point(const char *told)
     int raised = fetestexcept(FE_ALL_EXCEPT), rounding = fegetround();
     fesetenv(&before);
     check(raised == 0 && rounding == FE_UPWARD, "the floating-point environment");
-    check(!now == !told && (!now || !strcmp(now, told)), "what a program that rounds up is told");
+    check(!now == !told && (!now || !strcmp(now, told)), "the answer while the program rounds up");
 }
 
 static void check_threads(const char *told)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Files in the place of libcuda.so.1, cuBLAS and cuSOLVER that cannot be loaded, and files that are read slowly: no file
-# ends the program or stops it, and the reason is told. Contract 9.7 (doc/contract.md).
+# ends the program or stops it, and the library logs the reason. Contract 9.7 (doc/contract.md).
 . "$srcdir/tests/preload/lib"
 needs_plain_library
 has_engine || skip "built without CUDA"
