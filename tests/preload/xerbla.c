@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program with its own handler of illegal arguments, as the BLAS standard allows. The handler gets
- * the name and the number, runs in the program's floating-point environment, and need not return.
- * Compiled by the preload tests, with CALL_INT,
- * -rdynamic, and linked to a BLAS. usage: xerbla returns|jumps
+ * A program with its own handler of illegal arguments, as the BLAS standard allows. The handler
+ * gets the name and the number, runs in the program's floating-point environment, and need not
+ * return. Compiled by the preload tests, with CALL_INT, -rdynamic, and linked to a BLAS. usage:
+ * xerbla returns|jumps
  */
 #define _GNU_SOURCE
 #include <fenv.h>
