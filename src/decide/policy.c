@@ -44,8 +44,8 @@ static void predict(const struct xg_policy *policy, const struct xg_conf *conf,
         return;
     decision->cpu_s *= xg_feedback_scale(&policy->feedback, XG_SIDE_CPU, call);
     decision->gpu_s *= xg_feedback_scale(&policy->feedback, XG_SIDE_GPU, call);
-    if (decision->wakes && now->pool_is_shared && now->state != XG_ENGINE_READY)
-        decision->gpu_s += fmin(policy->phase.spin_s, XG_TUNING_SLICE_S);
+    double slice_s = decision->loops_s / XG_TUNING_LOOP_SLICES;
+    decision->gpu_s += decision->loops_s + (now->state != XG_ENGINE_READY ? slice_s : 0.0);
 }
 
 /* Updates the recent maximum of concurrent products; threads pause between products, so one moment
@@ -173,14 +173,17 @@ static double saved_s(double cpu_s, const struct xg_decision *decision)
 /*
  * What a start costs the program now. Spinning threads and the start's thread slow each other down,
  * and the first GPU products too: scikit-learn's LogisticRegression, which ends during the start,
- * lost 0.05 to 0.7 s (median 0.2), and nothing without spinning.
+ * lost 0.05 to 0.7 s (median 0.2), and nothing without spinning. The threads of a shared pool spin
+ * during the whole start, because the program's loops wake them again.
  */
 static double price_s(const struct xg_policy *policy, const struct xg_decision *decision)
 {
     double spin_s = decision->wakes ? policy->phase.spin_s : 0.0;
-    return policy->model.gpu_price_s +
-           (decision->crowded ? XG_TUNING_START_CORE_S
-                              : fmin(XG_TUNING_START_SPINS * spin_s, XG_TUNING_START_CORE_S));
+    double awake = decision->loops_s / (XG_TUNING_LOOP_SLICES * XG_TUNING_SLICE_S);
+    double spinning_s = fmin(XG_TUNING_START_SPINS * spin_s, XG_TUNING_START_CORE_S);
+    return policy->model.gpu_price_s + (decision->crowded
+                                            ? XG_TUNING_START_CORE_S
+                                            : fmax(spinning_s, awake * XG_TUNING_START_CORE_S));
 }
 
 /* Before the engine is ready: would the GPU finish first, and is a start earned? */
@@ -250,6 +253,8 @@ void xg_policy_decide(struct xg_policy *policy, const struct xg_conf *conf,
     decision->wakes = decision->cpu_threads > 1 && now->spin_s > 0.0;
     if (decision->wakes)
         policy->phase.spin_s = fmin(now->spin_s, XG_TUNING_SPIN_MOST_S);
+    if (decision->wakes && now->pool_is_shared)
+        decision->loops_s = XG_TUNING_LOOP_SLICES * fmin(now->spin_s, XG_TUNING_SLICE_S);
     see_crowd(policy, conf, now, decision);
     predict(policy, conf, call, now, decision);
 
@@ -322,9 +327,10 @@ void xg_policy_observe(struct xg_policy *policy, enum xg_side side, const struct
                        const struct xg_decision *decision, double seconds, double now_s)
 {
     double expected_s = side == XG_SIDE_CPU ? decision->cpu_s : decision->gpu_s;
+    double loops_s = side == XG_SIDE_GPU ? decision->loops_s : 0.0;
     struct xg_phase_product product = {
         .side = side,
-        .begin_s = decision->begin_s,
+        .begin_s = decision->begin_s - loops_s,
         .end_s = now_s,
         .expected_s = expected_s,
         .other_s = side == XG_SIDE_CPU ? decision->gpu_s : decision->cpu_s,
@@ -334,7 +340,8 @@ void xg_policy_observe(struct xg_policy *policy, enum xg_side side, const struct
             learn_cpu(policy, call, decision, seconds);
         else
             learn_gpu(policy, call, decision, seconds);
-        account(policy, side, call, decision, fmin(seconds, XG_TUNING_STOPPED * expected_s));
+        account(policy, side, call, decision,
+                loops_s + fmin(seconds, XG_TUNING_STOPPED * expected_s));
     }
     if (decision->wakes)
         xg_phase_observe(&policy->phase, &product);

@@ -45,6 +45,7 @@ struct xg_decision {
     double crowd;        /* concurrent products, recent ones included */
     bool crowded;        /* single-threaded products fill the cores */
     bool wakes;          /* on the CPU it leaves threads spinning (phase.h) */
+    double loops_s;      /* on the GPU: what the program's own loops on the shared pool lose */
     bool settled;        /* the next calls of shapes near it stay on the CPU without a decision */
     double cpu_s, gpu_s; /* predicted times; 0: none */
     double model_s[XG_SIDE_COUNT]; /* the model's predictions, without corrections */

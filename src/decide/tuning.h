@@ -57,6 +57,11 @@
  * the threads of the pool (bench/results/h100/torch.txt). */
 #define XG_TUNING_SLICE_S 3e-3
 
+/* Slices. A transformer's block on 32 cores: among OpenMP threads that spin for 6 ms a product on
+ * the GPU took 3.5 ms longer, and the loops after it 3.4 to 7.6 ms; all took 1.9 times plain's
+ * time. */
+#define XG_TUNING_LOOP_SLICES 2.0
+
 /* --- Phases and trials --------------------------------------------------------------------- */
 
 /* Seconds. Threads that spin for longer spin forever; 0.2 s is the longest default (spin.h). */
