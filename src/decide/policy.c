@@ -173,17 +173,14 @@ static double saved_s(double cpu_s, const struct xg_decision *decision)
 /*
  * What a start costs the program now. Spinning threads and the start's thread slow each other down,
  * and the first GPU products too: scikit-learn's LogisticRegression, which ends during the start,
- * lost 0.05 to 0.7 s (median 0.2), and nothing without spinning. The threads of a shared pool spin
- * during the whole start, because the program's loops wake them again.
+ * lost 0.05 to 0.7 s (median 0.2), and nothing without spinning.
  */
 static double price_s(const struct xg_policy *policy, const struct xg_decision *decision)
 {
     double spin_s = decision->wakes ? policy->phase.spin_s : 0.0;
-    double awake = decision->loops_s / (XG_TUNING_LOOP_SLICES * XG_TUNING_SLICE_S);
-    double spinning_s = fmin(XG_TUNING_START_SPINS * spin_s, XG_TUNING_START_CORE_S);
-    return policy->model.gpu_price_s + (decision->crowded
-                                            ? XG_TUNING_START_CORE_S
-                                            : fmax(spinning_s, awake * XG_TUNING_START_CORE_S));
+    return policy->model.gpu_price_s +
+           (decision->crowded ? XG_TUNING_START_CORE_S
+                              : fmin(XG_TUNING_START_SPINS * spin_s, XG_TUNING_START_CORE_S));
 }
 
 /* Before the engine is ready: would the GPU finish first, and is a start earned? */
