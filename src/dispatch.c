@@ -117,7 +117,7 @@ static void take_device_locked(const struct xg_conf *conf)
 }
 
 void xg_dispatch_machine(const struct xg_conf *conf, const struct xg_cpu *cpu,
-                         const struct xg_shelter *shelter, struct xg_model *model)
+                         const struct xg_shelter *shelter, struct xg_model *model, double *missed_s)
 {
     pthread_once(&learnt_once, init_learnt);
     open_machine(conf, cpu, shelter);
@@ -125,6 +125,7 @@ void xg_dispatch_machine(const struct xg_conf *conf, const struct xg_cpu *cpu,
     if (xg_engine_state_get() == XG_ENGINE_READY && !learnt.device_known)
         take_device_locked(conf);
     *model = learnt.policy.model;
+    *missed_s = learnt.policy.earned_s;
     xg_latch_leave(&learnt.latch, taken);
 }
 
@@ -337,6 +338,7 @@ static void decide(const struct xg_problem *call, const struct xg_conf *conf,
         .absence = absence,
         .unserved = atomic_load_explicit(&kinds_off, memory_order_relaxed) &
                     xg_kind_bit(xg_problem_kind(call)),
+        .is_counted = xg_tally_own(XG_TALLY_COUNTED),
         .cpu_threads = cpu->threads ? cpu->threads(cpu->ctx) : 0,
         .under_way = xg_tally_all(XG_TALLY_PRODUCTS),
         .cores = learnt.cores,

@@ -57,14 +57,16 @@ bool xg_dispatch_wants_flops(const struct xg_routine *routine);
 
 /* --- For both -------------------------------------------------------------------------------- */
 
-/* Sets *model to the model of the machine as known now. The first call examines the machine. Call
- * it inside a shelter that is not open. */
+/* Sets *model to the model of the machine as known now, and *missed_s to what products have missed
+ * without an engine. The first call examines the machine. Call it inside a shelter that is not
+ * open. */
 struct xg_model;
 struct xg_shelter;
 struct xg_conf;
 struct xg_call_record;
 void xg_dispatch_machine(const struct xg_conf *conf, const struct xg_cpu *cpu,
-                         const struct xg_shelter *shelter, struct xg_model *model);
+                         const struct xg_shelter *shelter, struct xg_model *model,
+                         double *missed_s);
 
 /* Why a lane has declined a call, a problem or a routine. other: the reason of that kind of call,
  * if the result has none. */

@@ -83,10 +83,14 @@ bool xg_dispatch_wants_flops(const struct xg_routine *routine)
 /* --- One call -------------------------------------------------------------------------------- */
 
 static void decide(const struct xg_routine *routine, const struct xg_conf *conf,
-                   const struct xg_model *model, struct xg_routine_decision *decision)
+                   const struct xg_model *model, double products_s, double begin,
+                   struct xg_routine_decision *decision)
 {
-    struct xg_routine_situation now = {.state = xg_engine_state_get(),
-                                       .absence = xg_presence_look(conf)};
+    struct xg_routine_situation now = {.now_s = begin,
+                                       .state = xg_engine_state_get(),
+                                       .absence = xg_presence_look(conf),
+                                       .products_s = products_s};
+    now.loading = xg_library_start_is_begun(XG_TOOLKIT_CUSOLVER);
     now.loaded = xg_library_start_is_done(XG_TOOLKIT_CUSOLVER);
     now.missing = xg_library_start_is_absent(XG_TOOLKIT_CUSOLVER);
     int64_t taken = xg_latch_wait(&learnt.latch);
@@ -95,11 +99,13 @@ static void decide(const struct xg_routine *routine, const struct xg_conf *conf,
 }
 
 static void observe(const struct xg_routine *routine, const struct xg_model *model,
-                    enum xg_side side, double seconds)
+                    const struct xg_routine_decision *decision, enum xg_side side, double seconds)
 {
     int64_t taken = xg_latch_take(&learnt.latch);
     if (taken)
         xg_routine_observe(&learnt.book, model, routine, side, seconds);
+    if (taken && side == XG_SIDE_CPU)
+        xg_routine_missed(&learnt.book, decision, seconds);
     xg_latch_leave(&learnt.latch, taken);
 }
 
@@ -196,24 +202,26 @@ static bool run_gpu(const struct xg_routine *routine, const struct xg_conf *conf
         result->kernel = NULL;
         return false;
     }
-    observe(routine, model, XG_SIDE_GPU,
+    observe(routine, model, decision, XG_SIDE_GPU,
             xg_clock_s() - begin - result->waited_s - result->verify_s);
     return true;
 }
 
 static void run_cpu(const struct xg_routine *routine, const struct xg_model *model,
-                    const struct xg_cpu *cpu, struct xg_shelter *shelter,
-                    struct xg_call_record *record)
+                    const struct xg_routine_decision *decision, const struct xg_cpu *cpu,
+                    struct xg_shelter *shelter, struct xg_call_record *record)
 {
     /* A search for a pivot among NaN has no defined result: inner products that give each element
      * its right value would still not give the caller's LAPACK the pivots that it finds alone. */
     const int kept = record->gpu.nonfinite;
     double begin = xg_clock_s(), entered = xg_recorder_enter();
     xg_tally_add(XG_TALLY_KEPT, kept);
+    xg_tally_add(XG_TALLY_COUNTED, decision->earns);
     xg_shelter_leave_to(shelter, cpu);
+    xg_tally_take(XG_TALLY_COUNTED, decision->earns);
     xg_tally_take(XG_TALLY_KEPT, kept);
     record->inside_s += xg_recorder_leave(entered);
-    observe(routine, model, XG_SIDE_CPU, xg_clock_s() - begin);
+    observe(routine, model, decision, XG_SIDE_CPU, xg_clock_s() - begin);
 }
 
 /* The program gets the CPU's result. */
@@ -247,10 +255,11 @@ static bool compute(const char *symbol, const struct xg_routine *routine, const 
     const struct xg_conf *conf = xg_conf_get();
     struct xg_routine_decision decision;
     struct xg_model model;
+    double products_s;
     pthread_once(&learnt_once, init_learnt);
     double begin = xg_clock_s();
-    xg_dispatch_machine(conf, cpu, shelter, &model);
-    decide(routine, conf, &model, &decision);
+    xg_dispatch_machine(conf, cpu, shelter, &model, &products_s);
+    decide(routine, conf, &model, products_s, begin, &decision);
     struct xg_call_record record = {
         .symbol = symbol,
         .routine = xg_routine_text(routine->name, routine->type),
@@ -277,7 +286,7 @@ static bool compute(const char *symbol, const struct xg_routine *routine, const 
     if (record.place == XG_PLACE_BOTH)
         run_both(routine, conf, cpu, shelter, &record);
     else if (!computed)
-        run_cpu(routine, &model, cpu, shelter, &record);
+        run_cpu(routine, &model, &decision, cpu, shelter, &record);
     forward_for_good(conf);
     xg_dispatch_record(conf, cpu, &record, begin);
     return computed;

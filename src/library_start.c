@@ -74,6 +74,11 @@ static void load_cusolver(const struct xg_conf *conf)
     open_handles(XG_TOOLKIT_CUSOLVER);
 }
 
+bool xg_library_start_is_begun(enum xg_toolkit library)
+{
+    return atomic_load(&loads[library]) != LOAD_NOT_BEGUN;
+}
+
 bool xg_library_start_is_done(enum xg_toolkit library)
 {
     return atomic_load(&loads[library]) >= LOAD_DONE;

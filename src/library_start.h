@@ -14,8 +14,9 @@
  * or was not found; false unless the engine is READY or, for cuSOLVER, COLD. From any thread. */
 bool xg_library_start_done(enum xg_toolkit library, const struct xg_conf *conf);
 
-/* The first: whether loading has ended, with the library or without. The second: whether the
- * library was not found. One atomic load each. */
+/* Whether loading has begun; whether it has ended, with the library or without; whether the library
+ * was not found. One atomic load each. */
+bool xg_library_start_is_begun(enum xg_toolkit library);
 bool xg_library_start_is_done(enum xg_toolkit library);
 bool xg_library_start_is_absent(enum xg_toolkit library);
 

@@ -185,15 +185,19 @@ static double price_s(const struct xg_policy *policy, const struct xg_decision *
 
 /* Before the engine is ready: would the GPU finish first, and is a start earned? */
 static void decide_before(const struct xg_policy *policy, const struct xg_conf *conf,
-                          enum xg_engine_state state, const struct xg_problem *call,
+                          const struct xg_situation *now, const struct xg_problem *call,
                           struct xg_decision *decision)
 {
+    const enum xg_engine_state state = now->state;
     double saving_s = decision->cpu_s - decision->gpu_s;
     double price = price_s(policy, decision);
 
     if (decision->gpu_s >= XG_TUNING_GPU_FRACTION * decision->cpu_s) {
         decide_place(decision, XG_PLACE_CPU, XG_REASON_MODEL);
         decision->settled = is_settled(policy, conf, false, call, decision);
+    } else if (now->is_counted) {
+        decide_place(decision, XG_PLACE_CPU,
+                     state == XG_ENGINE_STARTING ? XG_REASON_STARTING : XG_REASON_EARNING);
     } else if (conf->reproducible || saving_s > policy->model.gpu_start_s + price) {
         decide_place(decision, XG_PLACE_GPU, XG_REASON_MODEL);
         decision->start = state == XG_ENGINE_COLD;
@@ -273,7 +277,9 @@ void xg_policy_decide(struct xg_policy *policy, const struct xg_conf *conf,
     } else if (now->state == XG_ENGINE_READY) {
         decide_ready(policy, conf, call, decision);
     } else {
-        decide_before(policy, conf, now->state, call, decision);
+        decide_before(policy, conf, now, call, decision);
+        decision->earns = !now->is_counted && (decision->reason == XG_REASON_EARNING ||
+                                               decision->reason == XG_REASON_STARTING);
     }
 }
 
@@ -292,7 +298,7 @@ static void learn_cpu(struct xg_policy *policy, const struct xg_problem *call,
     xg_feedback_observe(&policy->feedback, XG_SIDE_CPU, call, predicted_s, seconds);
     if (mnk(call) <= XG_TUNING_FLOOR_MNK)
         xg_correction_add(&policy->small, 0.0f, (float)log(seconds / predicted_s));
-    if (decision->reason == XG_REASON_EARNING || decision->reason == XG_REASON_STARTING)
+    if (decision->earns)
         policy->earned_s += saved_s(fmin(seconds, decision->cpu_s), decision);
 }
 

@@ -31,6 +31,7 @@ struct xg_situation {
     double spin_s;          /* how long they spin after it; INFINITY: forever */
     bool pool_is_shared; /* the program's own loops use these threads too: an OpenMP run-time's */
     bool unserved;       /* the device has no kernel for such a problem */
+    bool is_counted;     /* part of a routine whose whole time is counted toward a start */
     int under_way;       /* products of the process, this one included */
     int cores;           /* cores that the process may use; 0: not known */
     int cores_left; /* cores for staging, at least 1: CPU products use the others; INT_MAX: all */
@@ -41,6 +42,7 @@ struct xg_decision {
     enum xg_reason reason;
     bool start;          /* start the engine in the background now */
     bool wait;           /* place is the GPU (or both): wait until the engine has started */
+    bool earns;          /* its time on the CPU is counted toward a start */
     int cpu_threads;     /* threads on the CPU, as far as known */
     double crowd;        /* concurrent products, recent ones included */
     bool crowded;        /* single-threaded products fill the cores */

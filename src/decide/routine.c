@@ -50,9 +50,14 @@ static const struct row {
 };
 
 static const double GPU_CALL_S = 0.2e-3; /* copies of small operands, waits, info */
-static const double LOAD_S = 0.5;        /* cuSOLVER from a cold disk, and its first call */
+static const double LOAD_S = 0.2;        /* cuSOLVER: 0.06 s if its files are in memory, else 0.5 */
 static const double MARGIN = 0.9; /* the GPU must take less than this share of the CPU's time */
-static const double WAITS = 3;    /* a call waits if the CPU takes so many times as long */
+static const double SURE = 0.7;   /* the model errs by a factor of 1.4 */
+static const double BESIDE = 0.5; /* what a start takes from a call beside it */
+
+/* The share of a start's time that calls must have missed before it begins. A program that uses the
+ * GPU mostly goes on to use it; one call of LAPACK, or six, are common. */
+static const double PRICE_SHARES[XG_ROUTINE_STARTS] = {0.2, 1.0};
 
 double xg_routine_flops(const struct xg_routine *r)
 {
@@ -330,21 +335,64 @@ static void go(struct xg_routine_decision *decision, enum xg_reason reason, bool
     decision->wait = wait;
 }
 
-/* The GPU would be faster, but is not ready. */
+/* Seconds until a start that takes so long has ended. A late one may end at any time. */
+static double remaining_s(double takes_s, double begun_s, double now_s)
+{
+    return begun_s > 0 ? fmax(takes_s - (now_s - begun_s), takes_s / 10) : takes_s;
+}
+
+static void see_starts(struct xg_routine_book *book, const struct xg_routine_situation *now)
+{
+    const bool under_way[XG_ROUTINE_STARTS] = {now->state == XG_ENGINE_STARTING, now->loading};
+    for (int i = 0; i < XG_ROUTINE_STARTS; i++)
+        if (!under_way[i])
+            book->begun_s[i] = 0;
+        else if (!(book->begun_s[i] > 0))
+            book->begun_s[i] = now->now_s;
+}
+
+/*
+ * The GPU would be faster, but is not ready. A start begins when the calls that have ended on the
+ * CPU would have saved its price, or when this call alone finishes earlier by waiting for it. While
+ * a start runs beside it, a call on the CPU is slower.
+ */
 static void decide_start(struct xg_routine_book *book, const struct xg_model *model,
                          const struct xg_routine_situation *now,
                          struct xg_routine_decision *decision)
 {
-    double start_s =
-        (now->state == XG_ENGINE_READY ? 0 : model->gpu_start_s) + (now->loaded ? 0 : LOAD_S);
-    if (decision->cpu_s >= WAITS * (start_s + decision->gpu_s)) {
-        go(decision, XG_REASON_MODEL, true);
+    const bool cold[XG_ROUTINE_STARTS] = {now->state == XG_ENGINE_COLD,
+                                          !now->loading && !now->loaded};
+    const double takes_s[XG_ROUTINE_STARTS] = {
+        now->state == XG_ENGINE_READY ? 0 : model->gpu_start_s, now->loaded ? 0 : LOAD_S};
+    const double cpu_s = decision->cpu_s;
+    double price_s = 0, done_s = decision->gpu_s;
+    see_starts(book, now);
+    for (int i = 0; i < XG_ROUTINE_STARTS; i++) {
+        price_s += cold[i] ? PRICE_SHARES[i] * takes_s[i] : 0;
+        done_s += remaining_s(takes_s[i], book->begun_s[i], now->now_s);
+    }
+    const bool begins = cold[XG_ROUTINE_ENGINE] || cold[XG_ROUTINE_CUSOLVER];
+    const double missed_s = book->missed_s + (cold[XG_ROUTINE_ENGINE] ? now->products_s : 0);
+    decision->earns = true;
+    if (begins && missed_s < fmin(price_s, done_s - SURE * cpu_s)) {
+        stay(decision, now->state == XG_ENGINE_STARTING ? XG_REASON_STARTING : XG_REASON_EARNING);
         return;
     }
-    book->earned_s += decision->cpu_s - decision->gpu_s;
-    decision->start = book->earned_s >= start_s;
-    stay(decision,
-         now->state == XG_ENGINE_COLD && !decision->start ? XG_REASON_EARNING : XG_REASON_STARTING);
+    decision->start = begins;
+    if (begins)
+        book->missed_s = 0;
+    const double beside_s = cpu_s + BESIDE * fmin(done_s - decision->gpu_s, cpu_s / (1 - BESIDE));
+    if (done_s < (begins ? beside_s : SURE * beside_s))
+        go(decision, XG_REASON_MODEL, true);
+    else
+        stay(decision, XG_REASON_STARTING);
+}
+
+void xg_routine_missed(struct xg_routine_book *book, const struct xg_routine_decision *decision,
+                       double seconds)
+{
+    if (decision->earns && seconds > 0)
+        book->missed_s += fmax(0, fmin(seconds, decision->cpu_s) - decision->gpu_s);
 }
 
 void xg_routine_decide(struct xg_routine_book *book, const struct xg_model *model,

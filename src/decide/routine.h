@@ -12,6 +12,9 @@
 /* An octave: numbers of operations from XG_ROUTINE_FLOPS_FLOOR times 2^i to twice that. */
 enum { XG_ROUTINE_OCTAVES = 28 };
 
+/* What a call may have to wait for: the engine and cuSOLVER. They start one after the other. */
+enum { XG_ROUTINE_ENGINE, XG_ROUTINE_CUSOLVER, XG_ROUTINE_STARTS };
+
 /* What was measured, for each routine, type, side and octave: a mean of log(measured / predicted)
  * in which the last call has half of the weight, and the number of calls up to 2. Zero-initialised:
  * nothing. SYEV, GESVD and calls for none or some of the eigenvectors have entries of their own,
@@ -22,13 +25,17 @@ struct xg_routine_book {
         int calls;
         double credit_s; /* see xg_routine_observe */
     } errors[XG_ROUTINE_COUNT][XG_TYPE_COUNT][2][XG_SIDE_COUNT][XG_ROUTINE_OCTAVES];
-    double earned_s; /* what the GPU would have saved so far */
+    double missed_s; /* what the GPU would have saved the calls that have ended on the CPU */
+    double begun_s[XG_ROUTINE_STARTS]; /* when each start was first seen under way; 0: never */
 };
 
 /* The process as the decision sees it. */
 struct xg_routine_situation {
+    double now_s; /* of one monotonic clock, above 0 */
     enum xg_engine_state state;
     enum xg_reason absence; /* why there is no GPU; XG_REASON_EARNING: there may be one */
+    double products_s;      /* what products have missed without an engine */
+    bool loading;           /* the load of cuSOLVER has begun */
     bool loaded;            /* cuSOLVER is loaded */
     bool missing;           /* there is no cuSOLVER */
 };
@@ -39,6 +46,7 @@ struct xg_routine_decision {
     double cpu_s, gpu_s; /* predictions, corrected */
     bool start;          /* start the engine, or load cuSOLVER, in the background */
     bool wait;           /* wait for them: place is not XG_PLACE_CPU */
+    bool earns;          /* its time on the CPU is counted toward a start */
     bool decomposes;     /* of GELSD and GELSS: the GPU also computes R's singular values */
 };
 
@@ -61,14 +69,18 @@ double xg_routine_gpu_seconds(const struct xg_model *model, const struct xg_rout
 
 /*
  * Decides where the routine runs: in mode compare on both sides, in mode auto on the GPU if it is
- * expected to end earlier there. The call waits for a start, and for the load of cuSOLVER, if it
- * takes several times as long on the CPU as these and the GPU together; otherwise they begin in the
- * background once the calls so far would have saved as much time.
+ * expected to end earlier there. A call that needs a start of the engine or the load of cuSOLVER
+ * waits for them if it is expected to finish first that way. Otherwise it runs on the CPU, and what
+ * the GPU would have saved counts toward a start when it has ended (xg_routine_missed).
  */
 void xg_routine_decide(struct xg_routine_book *book, const struct xg_model *model,
                        const struct xg_conf *conf, const struct xg_routine *routine,
                        const struct xg_routine_situation *now,
                        struct xg_routine_decision *decision);
+
+/* Counts a call that has ended on the CPU, and that earns, toward a start. */
+void xg_routine_missed(struct xg_routine_book *book, const struct xg_routine_decision *decision,
+                       double seconds);
 
 /* Notes the time of a routine that ran on a side. It ignores a side's first call of an octave,
  * because much of its time may be spent only once. One slow call may keep later calls from the

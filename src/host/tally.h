@@ -16,6 +16,7 @@ enum xg_tally {
     XG_TALLY_CALLS,    /* calls in a CPU library, once the GPU was started */
     XG_TALLY_ROUTINES, /* LAPACK routines on the CPU, one inside the other */
     XG_TALLY_KEPT,     /* of these: those whose inner calls stay on the CPU too */
+    XG_TALLY_COUNTED,  /* of these: those whose whole time is counted toward a start */
     XG_TALLY_COUNT,
 };
 

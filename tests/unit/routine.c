@@ -197,7 +197,7 @@ static void begin(enum xg_mode mode, enum xg_engine_state state, bool loaded)
     xg_conf_parse(&conf, no_environment, no_report, NULL);
     conf.mode = mode;
     now = (struct xg_routine_situation){
-        .state = state, .absence = XG_REASON_EARNING, .loaded = loaded};
+        .now_s = 1, .state = state, .absence = XG_REASON_EARNING, .loaded = loaded};
 }
 
 static struct xg_routine_decision decide(enum xg_routine_name name, int64_t n)
@@ -281,24 +281,62 @@ static void test_ready(void)
     XT_CHECK(is(decide(XG_ROUTINE_POTRF, 64), XG_PLACE_CPU, XG_REASON_MODEL));
 }
 
-/* A long call waits for the start; shorter ones earn it, once. */
+/* Decides about GETRF of n until a start begins; each call then ends on the CPU, as predicted.
+ * Returns what the calls have missed; < 0: no start. */
+static double missed_until_start(int64_t n, bool ends)
+{
+    double missed_s = 0;
+    for (int call = 0; call < 1000; call++) {
+        struct xg_routine_decision decision = decide(XG_ROUTINE_GETRF, n);
+        if (decision.start)
+            return missed_s;
+        XT_CHECK(is(decision, XG_PLACE_CPU, XG_REASON_EARNING) && decision.earns);
+        missed_s += decision.cpu_s - decision.gpu_s;
+        if (ends)
+            xg_routine_missed(&book, &decision, decision.cpu_s);
+    }
+    return -1;
+}
+
+/* A long call waits for the start. Others begin one when those that have ended on the CPU would
+ * have saved its price, which is less than a second, and never by their own saving. */
 static void test_start(void)
 {
     begin(XG_MODE_AUTO, XG_ENGINE_COLD, false);
     struct xg_routine_decision one = decide(XG_ROUTINE_GESDD, 4096);
-    XT_CHECK(is(one, XG_PLACE_GPU, XG_REASON_MODEL) && one.wait);
-    int calls = 0;
-    struct xg_routine_decision earning = decide(XG_ROUTINE_GETRF, 4096);
-    for (; !earning.start && calls < 1000; calls++) {
-        XT_CHECK(is(earning, XG_PLACE_CPU, XG_REASON_EARNING));
-        earning = decide(XG_ROUTINE_GETRF, 4096);
-    }
-    double saved = calls * (earning.cpu_s - earning.gpu_s);
-    XT_CHECK(earning.start && saved > 0.5 && saved < 2, "%d calls, %g s", calls, saved);
-    now.state = XG_ENGINE_READY;
-    XT_CHECK(decide(XG_ROUTINE_GETRF, 4096).start, "the load of the library has been earned too");
+    XT_CHECK(is(one, XG_PLACE_GPU, XG_REASON_MODEL) && one.wait && one.start);
+    begin(XG_MODE_AUTO, XG_ENGINE_COLD, false);
+    XT_CHECK(missed_until_start(3000, false) < 0, "no call has ended");
+    double missed_s = missed_until_start(3000, true);
+    XT_CHECK(missed_s > 0.2 && missed_s < 0.5, "%g s", missed_s);
+    begin(XG_MODE_AUTO, XG_ENGINE_COLD, false);
+    now.products_s = 1;
+    XT_CHECK(missed_until_start(3000, false) == 0, "products have missed as much");
+    begin(XG_MODE_AUTO, XG_ENGINE_READY, false);
+    now.products_s = 1;
+    XT_CHECK(missed_until_start(3000, false) < 0, "products do not pay for cuSOLVER");
     now.loaded = true;
-    XT_CHECK(is(decide(XG_ROUTINE_GETRF, 4096), XG_PLACE_GPU, XG_REASON_MODEL));
+    XT_CHECK(is(decide(XG_ROUTINE_GETRF, 3000), XG_PLACE_GPU, XG_REASON_MODEL));
+}
+
+/* While a start runs, a call waits for the rest of it if it then finishes first. */
+static void test_rest_of_start(void)
+{
+    begin(XG_MODE_AUTO, XG_ENGINE_STARTING, true);
+    struct xg_routine_decision early = decide(XG_ROUTINE_GETRF, 3000);
+    XT_CHECK(is(early, XG_PLACE_CPU, XG_REASON_STARTING) && !early.start);
+    now.now_s += model.gpu_start_s;
+    struct xg_routine_decision late = decide(XG_ROUTINE_GETRF, 3000);
+    XT_CHECK(is(late, XG_PLACE_GPU, XG_REASON_MODEL) && late.wait);
+}
+
+/* One call of SYEVD that takes as long as a start finds the GPU too late, and starts nothing. */
+static void test_one_call(void)
+{
+    begin(XG_MODE_AUTO, XG_ENGINE_COLD, false);
+    struct xg_routine_decision one = decide(XG_ROUTINE_SYEVD, 2200);
+    XT_CHECK(one.cpu_s > 0.5 && one.cpu_s < 0.7, "%g s", one.cpu_s);
+    XT_CHECK(is(one, XG_PLACE_CPU, XG_REASON_EARNING) && !one.start);
 }
 
 /* What is measured overrules the model, for the shape and for the routine's other shapes; a first
@@ -386,6 +424,8 @@ int main(void)
     test_modes();
     test_ready();
     test_start();
+    test_rest_of_start();
+    test_one_call();
     test_learning();
     test_octaves();
     test_bad_luck();
