@@ -27,6 +27,14 @@ struct doctor_diagnosis {
     static void name(const struct doctor_facts *facts, __attribute__((unused)) int detail,         \
                      struct doctor_texts *subjects)
 
+/* Defines a rule that finds one subject, a format and its arguments, if `holds`. */
+#define DOCTOR_FIND(name, holds, ...)                                                              \
+    DOCTOR_RULE(name)                                                                              \
+    {                                                                                              \
+        if (holds)                                                                                 \
+            doctor_texts_add(subjects, __VA_ARGS__);                                               \
+    }
+
 /* Tables by topic; an entry without an id ends each. */
 extern const struct doctor_diagnosis doctor_gpu_diagnoses[];
 extern const struct doctor_diagnosis doctor_setting_diagnoses[];

@@ -17,28 +17,23 @@ static bool is_hidden(const struct doctor_facts *facts)
             (facts->gpu.driver != DOCTOR_DRIVER_OPEN && (*visible == '\0' || *visible == '-')));
 }
 
-DOCTOR_RULE(find_hidden)
-{
-    doctor_texts_add_if(subjects, is_hidden(facts),
-                        facts->system.visible_devices && *facts->system.visible_devices
-                            ? facts->system.visible_devices
-                            : "(empty)");
-}
+DOCTOR_FIND(find_hidden, is_hidden(facts), "%s",
+            *facts->system.visible_devices ? facts->system.visible_devices : "(empty)")
 
 /* If libcuda.so.1 is missing, other facts give the reason. */
 enum absence { IN_CONTAINER, WITHOUT_LIBRARY, WITHOUT_DRIVER, WITHOUT_GPU };
 
-DOCTOR_RULE(find_absent)
+static enum absence absence_of(const struct doctor_system *system)
 {
-    const struct doctor_system *system = &facts->system;
-    enum absence absence = system->container          ? IN_CONTAINER
-                           : system->kernel_module[0] ? WITHOUT_LIBRARY
-                           : system->pci_gpus > 0     ? WITHOUT_DRIVER
-                                                      : WITHOUT_GPU;
-    doctor_texts_add_if(subjects,
-                        facts->gpu.driver == DOCTOR_DRIVER_ABSENT && (int)absence == detail,
-                        detail == WITHOUT_LIBRARY ? system->kernel_module : facts->gpu.failure);
+    return system->container          ? IN_CONTAINER
+           : system->kernel_module[0] ? WITHOUT_LIBRARY
+           : system->pci_gpus > 0     ? WITHOUT_DRIVER
+                                      : WITHOUT_GPU;
 }
+
+DOCTOR_FIND(find_absent,
+            facts->gpu.driver == DOCTOR_DRIVER_ABSENT && (int)absence_of(&facts->system) == detail,
+            "%s", detail == WITHOUT_LIBRARY ? facts->system.kernel_module : facts->gpu.failure)
 
 /* A driver whose device files may not be opened fails or finds no device. */
 static bool is_closed(const struct doctor_facts *facts)
@@ -48,18 +43,12 @@ static bool is_closed(const struct doctor_facts *facts)
            facts->system.nodes_closed;
 }
 
-DOCTOR_RULE(find_driver)
-{
-    doctor_texts_add_if(subjects,
-                        (int)facts->gpu.driver == detail && !is_closed(facts) &&
-                            !(detail == DOCTOR_DRIVER_EMPTY && is_hidden(facts)),
-                        facts->gpu.failure);
-}
+DOCTOR_FIND(find_driver,
+            (int)facts->gpu.driver == detail && !is_closed(facts) &&
+                !(detail == DOCTOR_DRIVER_EMPTY && is_hidden(facts)),
+            "%s", facts->gpu.failure)
 
-DOCTOR_RULE(find_closed)
-{
-    doctor_texts_add_if(subjects, is_closed(facts), facts->gpu.failure);
-}
+DOCTOR_FIND(find_closed, is_closed(facts), "%s", facts->gpu.failure)
 
 /* The device that is used or would be used; NULL: there is none. */
 static const struct doctor_device *used_device(const struct doctor_facts *facts)
@@ -76,11 +65,8 @@ static bool is_open(const struct doctor_facts *facts)
     return used_device(facts) && facts->gpu.context == XG_OK;
 }
 
-DOCTOR_RULE(find_ordinal)
-{
-    if (used_device(facts) && facts->gpu.context == XG_ERR_NOTFOUND)
-        doctor_texts_add(subjects, "%d", facts->gpu.device_count);
-}
+DOCTOR_FIND(find_ordinal, used_device(facts) && facts->gpu.context == XG_ERR_NOTFOUND, "%d",
+            facts->gpu.device_count)
 
 DOCTOR_RULE(find_context)
 {
@@ -90,12 +76,8 @@ DOCTOR_RULE(find_context)
         doctor_texts_add(subjects, "%s (%s)", device->name, xg_status_name(facts->gpu.context));
 }
 
-DOCTOR_RULE(find_mode)
-{
-    const struct doctor_device *device = used_device(facts);
-    doctor_texts_add_if(subjects, device && device->compute_mode == detail,
-                        device ? device->name : "");
-}
+DOCTOR_FIND(find_mode, used_device(facts) && used_device(facts)->compute_mode == detail, "%s",
+            used_device(facts)->name)
 
 /* In exclusive mode another process has the device, so this process could not open it. */
 DOCTOR_RULE(find_taken)
@@ -104,16 +86,10 @@ DOCTOR_RULE(find_taken)
         find_mode(facts, MODE_EXCLUSIVE, subjects);
 }
 
-DOCTOR_RULE(find_memory)
-{
-    if (is_open(facts) && facts->gpu.free_bytes < MEMORY_LEAST_BYTES)
-        doctor_texts_add(subjects, "%.2f GB", 1e-9 * (double)facts->gpu.free_bytes);
-}
+DOCTOR_FIND(find_memory, is_open(facts) && facts->gpu.free_bytes < MEMORY_LEAST_BYTES, "%.2f GB",
+            1e-9 * (double)facts->gpu.free_bytes)
 
-DOCTOR_RULE(find_no_images)
-{
-    doctor_texts_add_if(subjects, is_open(facts) && !facts->gpu.images, "");
-}
+DOCTOR_FIND(find_no_images, is_open(facts) && !facts->gpu.images, "%s", "")
 
 DOCTOR_RULE(find_no_kernels)
 {
@@ -136,20 +112,19 @@ DOCTOR_RULE(find_old_device)
         doctor_texts_add(subjects, "%d.%d", device->sm / 10, device->sm % 10);
 }
 
-DOCTOR_RULE(find_no_cublas)
+DOCTOR_FIND(find_no_cublas, is_open(facts) && facts->system.wants_cublas && !has_cublas(facts),
+            "%s", "")
+
+static bool has_cusolver(const struct doctor_facts *facts)
 {
-    doctor_texts_add_if(subjects,
-                        is_open(facts) && facts->system.wants_cublas && !has_cublas(facts), "");
+    return facts->gpu.cusolver_file[0] != '\0' || facts->run.cusolver_file[0] != '\0';
 }
 
-/* detail 1: XGEMM_LAPACK is 1 and cuSOLVER is missing. 0: XGEMM_LAPACK is 0. */
-DOCTOR_RULE(find_lapack)
-{
-    bool has = facts->gpu.cusolver_file[0] != '\0' || facts->run.cusolver_file[0] != '\0';
-    bool on = facts->system.lapack;
-    doctor_texts_add_if(subjects,
-                        facts->program.lapack && (detail ? is_open(facts) && on && !has : !on), "");
-}
+DOCTOR_FIND(find_no_cusolver,
+            facts->program.lapack && facts->system.lapack && is_open(facts) && !has_cusolver(facts),
+            "%s", "")
+
+DOCTOR_FIND(find_lapack_off, facts->program.lapack && !facts->system.lapack, "%s", "")
 
 DOCTOR_RULE(find_slow_link)
 {
@@ -159,17 +134,11 @@ DOCTOR_RULE(find_slow_link)
         doctor_texts_add(subjects, "%.1f GB/s up and %.1f GB/s down", 1e-9 * up, 1e-9 * down);
 }
 
-DOCTOR_RULE(find_no_link)
-{
-    doctor_texts_add_if(
-        subjects,
-        is_open(facts) && !(facts->gpu.up_bytes_per_s > 0 && facts->gpu.down_bytes_per_s > 0), "");
-}
+DOCTOR_FIND(find_no_link,
+            is_open(facts) && !(facts->gpu.up_bytes_per_s > 0 && facts->gpu.down_bytes_per_s > 0),
+            "%s", "")
 
-DOCTOR_RULE(find_few_cores)
-{
-    doctor_texts_add_if(subjects, facts->system.cores == 1, "");
-}
+DOCTOR_FIND(find_few_cores, facts->system.cores == 1, "%s", "")
 
 const struct doctor_diagnosis doctor_gpu_diagnoses[] = {
     {"build.no-cuda", DOCTOR_MEND, find_driver, DOCTOR_DRIVER_UNBUILT,
@@ -252,12 +221,12 @@ const struct doctor_diagnosis doctor_gpu_diagnoses[] = {
      "XGEMM_MATH or XGEMM_KERNEL requires cuBLAS, which was not found.",
      "Install cuBLAS (pip install nvidia-cublas, or nvidia-cublas-cu12 for drivers older than "
      "580), add its folder to LD_LIBRARY_PATH, or unset the variable."},
-    {"cusolver.missing", DOCTOR_NOTE, find_lapack, 1,
+    {"cusolver.missing", DOCTOR_NOTE, find_no_cusolver, 0,
      "The program imports LAPACK routines. Doctor found no cuSOLVER; without it they stay on the "
      "CPU.",
      "Install cuSOLVER (pip install nvidia-cusolver, or nvidia-cusolver-cu12 for drivers older "
      "than 580; in NVIDIA's repositories libcusolver), or add its folder to LD_LIBRARY_PATH."},
-    {"lapack.off", DOCTOR_NOTE, find_lapack, 0,
+    {"lapack.off", DOCTOR_NOTE, find_lapack_off, 0,
      "The program imports LAPACK routines, which stay on the CPU because XGEMM_LAPACK is 0.",
      "Unset XGEMM_LAPACK: cuSOLVER then computes those that gain (doc/reference/calls.md)."},
     {"link.slow", DOCTOR_NOTE, find_slow_link, 0,

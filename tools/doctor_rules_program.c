@@ -11,14 +11,10 @@ static const double SPIN_LONG_S = 0.01, SPIN_ENDLESS_S = 1;
 
 /* --- The file ------------------------------------------------------------------------------ */
 
-DOCTOR_RULE(find_state)
-{
-    const struct doctor_program *program = &facts->program;
-    const char *subject = detail == DOCTOR_PROGRAM_NO_INTERPRETER ? program->interpreter
-                          : detail == DOCTOR_PROGRAM_MISSING      ? program->name
-                                                                  : program->path;
-    doctor_texts_add_if(subjects, (int)program->state == detail, subject);
-}
+DOCTOR_FIND(find_state, (int)facts->program.state == detail, "%s",
+            detail == DOCTOR_PROGRAM_NO_INTERPRETER ? facts->program.interpreter
+            : detail == DOCTOR_PROGRAM_MISSING      ? facts->program.name
+                                                    : facts->program.path)
 
 static bool is_found(const struct doctor_facts *facts)
 {
@@ -205,12 +201,7 @@ DOCTOR_RULE(find_spin)
         doctor_texts_add(subjects, "%s spin without end", name);
 }
 
-DOCTOR_RULE(find_dear_wakes)
-{
-    (void)detail;
-    if (facts->system.wake_dear)
-        doctor_texts_add(subjects, "%.3g ms", 1e3 * facts->system.wake_s);
-}
+DOCTOR_FIND(find_dear_wakes, facts->system.wake_dear, "%.3g ms", 1e3 * facts->system.wake_s)
 
 const struct doctor_diagnosis doctor_program_diagnoses[] = {
     {"program.missing", DOCTOR_MEND, find_state, DOCTOR_PROGRAM_MISSING,
@@ -293,11 +284,9 @@ const struct doctor_diagnosis doctor_program_diagnoses[] = {
      "xgemm-run can set shorter spins; for LLVM's and Intel's OpenMP set KMP_BLOCKTIME=1."},
     {"spin.dear", DOCTOR_NOTE, find_dear_wakes, 0,
      "Waking a sleeping thread on each core takes %s on this machine, so CPU libraries' threads "
-     "keep "
-     "their own long spins, on cores that are needed to copy operands to the GPU.",
+     "keep their own long spins, on cores that are needed to copy operands to the GPU.",
      "Give the virtual machine cores of its own. If the machine was busy when it was measured, "
      "xgemm-run calibrate measures again. XGEMM_SPIN=short shortens the spins all the same; "
-     "compare "
-     "with xgemm-run ab."},
+     "compare with xgemm-run ab."},
     {0},
 };

@@ -6,11 +6,8 @@
 #include "doctor_diagnosis.h"
 #include "doctor_text.h"
 
-DOCTOR_RULE(find_failed)
-{
-    if (facts->run.failed && facts->program.state == DOCTOR_PROGRAM_FOUND)
-        doctor_texts_add(subjects, "%s: %s", facts->program.name, strerror(facts->run.failure));
-}
+DOCTOR_FIND(find_failed, facts->run.failed && facts->program.state == DOCTOR_PROGRAM_FOUND,
+            "%s: %s", facts->program.name, strerror(facts->run.failure))
 
 /* Whether the library could have been preloaded. */
 static bool is_within_reach(const struct doctor_facts *facts)
@@ -19,17 +16,10 @@ static bool is_within_reach(const struct doctor_facts *facts)
            facts->program.reach == DOCTOR_REACHED;
 }
 
-DOCTOR_RULE(find_unloaded)
-{
-    doctor_texts_add_if(subjects,
-                        is_within_reach(facts) && facts->run.told && !facts->run.preloaded,
-                        facts->program.name);
-}
+DOCTOR_FIND(find_unloaded, is_within_reach(facts) && facts->run.told && !facts->run.preloaded, "%s",
+            facts->program.name)
 
-DOCTOR_RULE(find_no_witness)
-{
-    doctor_texts_add_if(subjects, facts->run.ran && !facts->run.witness, "xgemm-witness.so");
-}
+DOCTOR_FIND(find_no_witness, facts->run.ran && !facts->run.witness, "xgemm-witness.so")
 
 DOCTOR_RULE(find_untold)
 {

@@ -18,27 +18,15 @@ DOCTOR_RULE(find_texts)
     *subjects = *(const struct doctor_texts *)field_at(facts, detail);
 }
 
-DOCTOR_RULE(find_text)
-{
-    const char *value = *(const char *const *)field_at(facts, detail);
-    doctor_texts_add_if(subjects, value, value);
-}
+DOCTOR_FIND(find_text, *(const char *const *)field_at(facts, detail), "%s",
+            *(const char *const *)field_at(facts, detail))
 
-DOCTOR_RULE(find_flag)
-{
-    doctor_texts_add_if(subjects, *(const bool *)field_at(facts, detail), "");
-}
+DOCTOR_FIND(find_flag, *(const bool *)field_at(facts, detail), "%s", "")
 
-DOCTOR_RULE(find_library)
-{
-    doctor_texts_add_if(subjects, !facts->preload.library_usable,
-                        facts->preload.library[0] ? facts->preload.library : "libxgemm_shim.so");
-}
+DOCTOR_FIND(find_library, !facts->preload.library_usable, "%s",
+            facts->preload.library[0] ? facts->preload.library : "libxgemm_shim.so")
 
-DOCTOR_RULE(find_path)
-{
-    doctor_texts_add_if(subjects, facts->preload.library_path_bad, facts->preload.library);
-}
+DOCTOR_FIND(find_path, facts->preload.library_path_bad, "%s", facts->preload.library)
 
 /* detail: whether to find NVBLAS, which takes products to the GPU itself. */
 DOCTOR_RULE(find_rivals)

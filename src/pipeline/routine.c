@@ -15,7 +15,6 @@
 #include "compute/gram.h"
 #include "compute/solver.h"
 #include "decide/routine.h"
-#include "pipeline/balance.h"
 #include "pipeline/lane.h"
 #include "pipeline/originals.h"
 #include "pipeline/populate.h"
@@ -494,8 +493,6 @@ static enum xg_status run_entered(struct run *run, struct xg_result *result)
         status = open_pivots(run);
     if (status == XG_OK)
         status = check_diagonal(run->routine);
-    if (status == XG_OK && run->routine->name == XG_ROUTINE_GEEV)
-        status = xg_balance_check(&run->routine->operand[XG_SLOT_A], run->routine->type);
     if (status == XG_OK)
         status = xg_originals_init(&run->originals, run->routine, &lane->originals);
     if (status == XG_OK)

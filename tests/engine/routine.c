@@ -74,6 +74,8 @@ static void test_right(void)
             test_type(run, (enum xg_type)type, sizes[i], i % 2 ? 3 : 0);
         }
     lane->dev->facts.fp64_ratio = kept;
+    rx_balanced(run, XG_TYPE_D, 40);
+    rx_balanced(run, XG_TYPE_Z, 40);
 }
 
 /* --- What tests share ------------------------------------------------------------------------ */

@@ -221,55 +221,6 @@ static void test_small_factor(void)
     XT_CHECK(result.verdict == XG_VERDICT_UNABLE, "getri: verdict %d", result.verdict);
 }
 
-/* The status of the eigenvalues of a matrix of ones, with row 3 times `row` and column 5 times
- * `column` outside the diagonal. */
-static enum xg_status run_scaled(enum xg_type type, double row, double column)
-{
-    enum { SIDE = 8 };
-    double complex a[SIDE * SIDE], w[SIDE];
-    double reals[2 * SIDE];
-    const int64_t parts = xg_type_parts(type);
-    for (int i = 0; i < SIDE * SIDE; i++) {
-        const double scale = (i % SIDE == 3 ? row : 1) * (i / SIDE == 5 ? column : 1);
-        const double value = i % SIDE == i / SIDE ? 1e6 : scale;
-        for (int64_t part = 0; part < parts; part++)
-            if (xg_type_is_double(type))
-                ((double *)a)[i * parts + part] = value;
-            else
-                ((float *)a)[i * parts + part] = (float)value;
-    }
-    const struct xg_routine routine = {
-        .name = XG_ROUTINE_GEEV,
-        .type = type,
-        .m = SIDE,
-        .n = SIDE,
-        .operand = {
-            [XG_SLOT_A] = {a, SIDE, SIDE, SIDE},
-            [XG_SLOT_W] = {xg_type_is_complex(type) ? (void *)w : reals, SIDE, 1, SIDE},
-            [XG_SLOT_WI] = {xg_type_is_complex(type) ? NULL : reals + SIDE, SIDE, 1, SIDE}}};
-    struct xg_result result;
-    return xg_routine_run(lane, &routine, &result);
-}
-
-/* Nothing says that Xgeev balances, as LAPACK does: a matrix that GEBAL would change is the CPU's.
- */
-static void test_balance(void)
-{
-    static const struct {
-        double row, column;
-        enum xg_status status;
-    } cases[] = {{1, 1, XG_OK},          {2.3, 1, XG_OK},         {2.4, 1, XG_DECLINED},
-                 {1, 2.3, XG_OK},        {1, 2.4, XG_DECLINED},   {0.43, 1, XG_OK},
-                 {0.42, 1, XG_DECLINED}, {0, 1, XG_DECLINED},     {1, 0, XG_DECLINED},
-                 {1e15, 1, XG_DECLINED}, {1, 1e-15, XG_DECLINED}, {1e19, 1e19, XG_DECLINED}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        for (enum xg_type type = 0; type < XG_TYPE_COUNT; type++) {
-            enum xg_status status = run_scaled(type, cases[i].row, cases[i].column);
-            XT_CHECK(status == cases[i].status, "type %d, row %g, column %g: %s", type,
-                     cases[i].row, cases[i].column, xg_status_name(status));
-        }
-}
-
 static void test_no_kernels(void)
 {
     enum { SIDE = 9 };
@@ -305,7 +256,6 @@ int main(void)
         test_no_kernels();
         test_strange_factors();
         test_small_factor();
-        test_balance();
         test_without_cublas();
         test_floats(dev, reproducible);
         if (reproducible) {

@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The accuracy of strict and accurate arithmetic on a device, and of the emulated kernels that are
- * chosen by name, beside cuBLAS and the CPU's BLAS.
- * Contract 1.1, 2.1, 6.2 (doc/contract.md).
- */
-
-/*
- * usage: accuracy [--side N] [--k-max K] [--seed N]
+ * chosen by name, beside cuBLAS and the CPU's BLAS. Contract 1.1, 2.1, 6.2 (doc/contract.md).
  *
- * Products of N x N (2048) results and k from 1 to K (65536), of operands from a table of
- * distributions (distribution.h), the transposes in turn. Each is computed by the row that
- * selection takes under XGEMM_MATH=strict and =accurate, by cuBLAS in pedantic mode and by the CPU
- * BLAS that the build found, and compared with double precision on 32 rows of C: 65536 elements.
- * Results are poisoned before. The errors are componentwise, |C - exact| / (|A||B|), in units of
- * 2^-24; largest, root of the mean square, and mean with its sign.
+ * usage: accuracy [--side N] [--k-min K] [--k-max K] [--seed N]
+ *
+ * Products of N x N (2048) results and k from 1 to 65536, or those within --k-min and --k-max, of
+ * operands from a table of distributions (distribution.h), the transposes in turn. Each is computed
+ * by the row that selection takes under XGEMM_MATH=strict and =accurate, by cuBLAS in pedantic mode
+ * and by the CPU BLAS that the build found, and compared with double precision on 32 rows of C:
+ * 65536 elements. Results are poisoned before. The errors are componentwise, |C - exact| /
+ * (|A||B|), in units of 2^-24; largest, root of the mean square, and mean with its sign.
  *
  * It fails where the largest or the rms error of ours is more than WORSE times that of cuBLAS;
  * where a product of k = 1 is not the correctly rounded one; where a sum of integers below 2^24, an
@@ -60,7 +57,7 @@ typedef void cblas_sgemm_function(int order, int transa, int transb, int m, int 
                                   float beta, float *c, int ldc);
 
 static struct {
-    int64_t side, k_max;
+    int64_t side, k_min, k_max;
     uint64_t seed;
 } options = {.side = 2048, .k_max = 65536, .seed = 1};
 
@@ -311,7 +308,10 @@ static void test_distributions(enum distribution_rule rule, int64_t k)
     for (int d = 0; d < distribution_count; d++) {
         if (distribution_table[d].rule != rule)
             continue;
-        draw_with_reference(&distribution_table[d], k, trans++ % 4);
+        const int turn = trans++ % 4;
+        if (k < options.k_min)
+            continue;
+        draw_with_reference(&distribution_table[d], k, turn);
         accuracy(distribution_table[d].name, rule, NULL);
         reference_destroy(&reference);
     }
@@ -418,8 +418,7 @@ static void test_scaling(int64_t k)
 
 /* --- The same bits ------------------------------------------------------------------------- */
 
-/* C after one launch on a poisoned C, tight; false where the row declines the leading dimensions.
- */
+/* C after one launch on a poisoned C, tight; false if the row declines the leading dimensions. */
 static bool run_whole(const struct xg_choice *choice, const struct xg_gemm_args *args,
                       CUstream stream, float *to)
 {
@@ -553,6 +552,8 @@ static void parse(int argc, char **argv)
         const char *value = i + 1 < argc ? argv[i + 1] : "";
         if (!strcmp(argv[i], "--side"))
             options.side = strtoll(value, NULL, 10);
+        else if (!strcmp(argv[i], "--k-min"))
+            options.k_min = strtoll(value, NULL, 10);
         else if (!strcmp(argv[i], "--k-max"))
             options.k_max = strtoll(value, NULL, 10);
         else if (!strcmp(argv[i], "--seed"))
@@ -561,8 +562,7 @@ static void parse(int argc, char **argv)
             options.side = 0;
     }
     if (options.side < SIDE_MIN || options.k_max < 16)
-        die("usage: accuracy [--side N] [--k-max K] [--seed N]; N from 32, K "
-            "from 16");
+        die("usage: accuracy [--side N] [--k-min K] [--k-max K] [--seed N]; N >= 32, max >= 16");
 }
 
 int main(int argc, char **argv)
@@ -590,8 +590,8 @@ int main(int argc, char **argv)
     test_special(k);
     test_scaling(k);
     test_bits();
-    const struct accuracy_doubles doubles = {dev,          streams[0],    team,
-                                             options.side, options.k_max, options.seed};
+    const struct accuracy_doubles doubles = {
+        dev, streams[0], team, options.side, options.k_min, options.k_max, options.seed};
     accuracy_doubles(&doubles);
     printf("Accurate has a row of its own on %d lines.\n", own_rows);
     close_all();

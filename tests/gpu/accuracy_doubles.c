@@ -259,6 +259,8 @@ static void test_line(const char *name, enum distribution_rule rule, int64_t k)
     static int turn;
     struct score scores[SIDES] = {{0}};
     const int trans = turn++ % 4;
+    if (k < test->k_min)
+        return;
     line.k = k;
     draw(trans);
     printf("%-20s %6ld %2s", name, (long)k, trans_names[trans]);

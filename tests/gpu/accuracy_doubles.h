@@ -10,7 +10,7 @@ struct accuracy_doubles {
     struct xg_dev *dev; /* its context is current */
     CUstream stream;
     struct xg_team *team;
-    int64_t side, k_max;
+    int64_t side, k_min, k_max;
     uint64_t seed;
 };
 

@@ -74,6 +74,8 @@ int main(void)
     for (int type = XG_TYPE_S; type < XG_TYPE_COUNT; type++)
         for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
             test_type((enum xg_type)type, sizes[i], i % 2 ? 3 : 0);
+    rx_balanced(run, XG_TYPE_D, 200);
+    rx_balanced(run, XG_TYPE_Z, 200);
     printf("largest residual: %.2g units of n eps, %.2g of the bound; %ld calls declined\n",
            rx_worst(), deviation, declined);
     xg_lane_destroy(lane);

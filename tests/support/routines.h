@@ -35,6 +35,9 @@ void rx_some_eigen(rx_run *run, enum xg_type type, enum xg_uplo uplo, int64_t n,
 void rx_generalized(rx_run *run, enum xg_type type, enum xg_uplo uplo, int64_t n, int64_t pad,
                     bool vectors, int itype);
 void rx_general(rx_run *run, enum xg_type type, int64_t n, int64_t pad, bool vectors);
+/* The eigenvalues of D B D⁻¹ are those of B, to 1e-10 of the largest. D is diagonal, with powers of
+ * 2 from 2^-30 to 2^30; without balancing no digit is correct. type: of double precision. */
+void rx_balanced(rx_run *run, enum xg_type type, int64_t n);
 void rx_singular(rx_run *run, enum xg_type type, int64_t m, int64_t n, int64_t pad,
                  enum xg_vectors vectors, enum rx_spectrum spectrum);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Eigenvalues and singular values: rx_eigen, rx_some_eigen, rx_generalized, rx_general and
- * rx_singular. */
+/* Eigenvalues and singular values: rx_eigen, rx_some_eigen, rx_generalized, rx_general,
+ * rx_balanced and rx_singular. */
 #include <math.h>
 
 #include "tests/support/judge.h"
@@ -251,10 +251,6 @@ void rx_general(rx_run *run, enum xg_type type, int64_t n, int64_t pad, bool vec
     struct matrix a = matrix_create(type, n, n, pad), vr = matrix_create(type, n, n, pad);
     struct matrix w = matrix_create(type, n, 1, 0), wi = matrix_create(type, n, 1, 0);
     matrix_fill(&a);
-    struct dense even = dense_of(&a); /* GEBAL leaves magnitudes from 1 to 2 as they are */
-    for (int64_t i = 0; i < n * n; i++)
-        even.at[i] += copysign(1, creal(even.at[i]));
-    put(&a, &even, XG_FULL);
     struct dense exact = dense_of(&a);
     routine.vectors = vectors ? XG_VECTORS_ALL : XG_VECTORS_NONE;
     routine.operand[XG_SLOT_A] = a.view;
@@ -279,6 +275,50 @@ void rx_general(rx_run *run, enum xg_type type, int64_t n, int64_t pad, bool vec
                         what);
         }
     }
+}
+
+/* The largest distance of an eigenvalue of x from the nearest one of y. */
+static double values_distance(const struct matrix *x, const struct matrix *y)
+{
+    double most = 0;
+    for (int64_t i = 0; i < x->view.rows; i++) {
+        double least = INFINITY;
+        for (int64_t j = 0; j < y->view.rows; j++)
+            least = fmin(least, cabs(matrix_get(x, i, 0) - matrix_get(y, j, 0)));
+        most = fmax(most, least);
+    }
+    return most;
+}
+
+void rx_balanced(rx_run *run, enum xg_type type, int64_t n)
+{
+    static const double BOUND = 1e-10;
+    struct xg_routine routine = judge_routine(XG_ROUTINE_GEEV, type, n, n);
+    struct matrix a = matrix_create(type, n, n, 0), values[2];
+    const char *what = judge_text(&routine);
+    matrix_fill(&a);
+    for (int scaled = 0; scaled <= 1; scaled++) {
+        struct matrix copy = matrix_copy(&a);
+        struct matrix w = matrix_create(type, n, 1, 0), wi = matrix_create(type, n, 1, 0);
+        for (int64_t j = 0; scaled && j < n; j++)
+            for (int64_t i = 0; i < n; i++) /* row i by 2^-30 to 2^30, column j by the inverse */
+                matrix_set(&copy, i, j,
+                           matrix_get(&a, i, j) * ldexp(1, (int)(i * 37 % 61 - j * 37 % 61)));
+        routine.operand[XG_SLOT_A] = copy.view;
+        routine.operand[XG_SLOT_W] = w.view;
+        if (!xg_type_is_complex(type))
+            routine.operand[XG_SLOT_WI] = wi.view;
+        if (run(&routine) != XG_OK)
+            return;
+        values[scaled] = general_values(type, &w, &wi, what);
+    }
+    double largest = 0;
+    for (int64_t i = 0; i < n; i++)
+        largest = fmax(largest, cabs(matrix_get(&values[0], i, 0)));
+    const double distance =
+        fmax(values_distance(&values[0], &values[1]), values_distance(&values[1], &values[0]));
+    XT_CHECK_LE(distance, BOUND * largest, "%s: the scaled matrix's eigenvalues are %g off", what,
+                distance);
 }
 
 void rx_singular(rx_run *run, enum xg_type type, int64_t m, int64_t n, int64_t pad,

@@ -9,17 +9,17 @@ enum { SHAPES = 200, CALLS_MIN = 9, CALLS_MAX = 2000, TURNS = 41 };
 #define SPIN_S 0.134
 #define ROW_S 0.12 /* of one shape in a row, as bench/host does */
 
-/* What a machine really does: a model of its own, and how far each shape is from it. */
+/* The simulated machine: its own model, and how far the times of shapes are from that model. */
 struct truth {
     const char *name;
-    int believed_cores; /* what the policy begins with */
+    int believed_cores; /* of the model with which the policy begins */
     struct xg_model model;
-    double odd;   /* deviation of a shape from the model, standard deviation of its logarithm */
-    double noise; /* of a call from its shape */
+    double odd;   /* standard deviation of a shape's log(time / the model's time) */
+    double noise; /* the same, of a call's time and its shape's */
     bool reproducible;
-    bool spins; /* its CPU library's threads do, and the GPU's calls are slower meanwhile */
-    double worst, in_all; /* bounds of the regret: of a shape, and with what finding out costs */
-    const char *table;    /* instead of a model: what was measured, in the tree */
+    bool spins; /* the CPU library's threads spin, and the GPU's calls are slower meanwhile */
+    double worst, in_all; /* bounds of the regret: of a shape, and of all calls with trials */
+    const char *table;    /* measured times, a file of the tree, instead of the model's */
 };
 
 static double normal(uint64_t *state)
@@ -41,10 +41,11 @@ struct sample {
     double seconds[XG_SIDE_COUNT]; /* without noise */
     double took[CALLS_MAX];
     int calls;
-    double slower; /* the GPU's time while the CPU library's threads spin, over that when not */
+    double slower; /* the GPU's time while the CPU library's threads spin / while they sleep */
 };
 
-/* As measured: 60 us for any product, and 2.5 times as long for one of 12 MB, 5 for 24 MB. */
+/* As measured: any product takes 60 us longer; one of 12 MB takes 2.5 times as long, one of 24 MB
+ * 5 times. */
 static double slower(const struct xg_problem *call, double gpu_s)
 {
     double m = (double)call->m, n = (double)call->n, k = (double)call->k;
@@ -69,7 +70,7 @@ static void samples_init(struct sample samples[SHAPES], const struct truth *trut
     }
 }
 
-/* Times that were measured: bench/host's table of random shapes. False: not all are there. */
+/* Reads measured times, a table of bench/host --random. False: it has fewer than SHAPES lines. */
 static bool samples_read(struct sample samples[SHAPES], const char *table)
 {
     char path[4096], line[1024];
@@ -97,8 +98,7 @@ struct clock {
     double now_s, spin_until_s;
 };
 
-/* One call: decided, "run", observed. One in 200 meets something that takes 5 times as long.
- */
+/* Decides, simulates and observes one call. One call of 200 takes 5 times as long. */
 static double run(struct xg_policy *policy, const struct truth *truth, const struct sample *sample,
                   struct clock *clock, uint64_t *state)
 {
@@ -138,15 +138,16 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* What the same calls take on one side alone, or each on its better one. */
+/* The time of the same calls on one side alone, and with each call on its better side. */
 struct bounds {
     double side_s[XG_SIDE_COUNT], each_s;
 };
 
 /*
- * turns: the shapes take turns, as in a program; otherwise each is called many times in a row, as
- * in a benchmark. Judged are the medians of the shapes in a row, and in turns all the time that it
- * took, against the better side, or where no threads spin against the better side of each.
+ * turns: the shapes alternate, as in a program; otherwise each shape is called many times in a row,
+ * as in a benchmark. In a row the median of each shape is compared with its better side. The sum of
+ * all times is compared with the better side of all calls, or, if no threads spin, with the better
+ * side of each.
  */
 static void simulate(const struct truth *truth, bool turns, uint64_t seed)
 {
@@ -163,7 +164,7 @@ static void simulate(const struct truth *truth, bool turns, uint64_t seed)
         exit(XT_HARD);
     for (int i = 0; i < (turns ? SHAPES * TURNS : SHAPES); i++) {
         struct sample *sample = &samples[i % SHAPES];
-        clock.now_s += turns ? 0.0 : 2 * SPIN_S; /* in a row: each from a quiet machine */
+        clock.now_s += turns ? 0.0 : 2 * SPIN_S; /* in a row: threads sleep first */
         double until_s = clock.now_s + (turns ? 0.0 : ROW_S);
         int least = sample->calls + (turns ? 1 : CALLS_MIN);
         do {
@@ -209,7 +210,7 @@ int main(void)
     xg_model_init(&slow_link, 64);
     slow_link.up_bytes_per_s = slow_link.down_bytes_per_s = 5e9;
     slow_link.gpu_call_s = 200e-6;
-    /* The last bound holds 2 % of outliers, and the calls that found out. */
+    /* The last bound includes 2 % of outliers, and the trials. */
     const struct truth truths[] = {
         {"as predicted", 16, reference, 0.05, 0.03, false, false, 1.5, 1.2, NULL},
         {"as predicted, odd shapes", 16, reference, 0.2, 0.1, false, false, 1.6, 1.2, NULL},
@@ -219,8 +220,8 @@ int main(void)
         {"64 cores, a tenth of the link", 64, slow_link, 0.2, 0.1, false, false, 2.4, 1.2, NULL},
         {"threads that spin", 16, reference, 0.05, 0.03, false, true, 1.5, 1.15, NULL},
         {"threads that spin, odd shapes", 16, reference, 0.2, 0.1, false, true, 2.1, 1.15, NULL},
-        {"threads that spin, as measured", 16, reference, 0, 0.1, false, true, 2.5, 1.2,
-         "bench/results/h200/host_random.csv"},
+        {"threads that spin, as measured", 16, reference, 0, 0.1, false, true, 2.0, 1.2,
+         "bench/results/h200/host_random_turns.csv"},
         {"nothing may be corrected", 16, reference, 0.05, 0.03, true, false, 1.5, 1.2, NULL},
     };
     for (size_t i = 0; i < sizeof truths / sizeof truths[0]; i++)
