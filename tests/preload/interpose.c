@@ -12,7 +12,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The number of the first pattern that the name matches; -1: it matches none. */
+#define NEXT(function) ((__typeof__(&function))dlsym(RTLD_NEXT, #function))
+
+/* Returns the number of the first pattern that the name matches, which also becomes errno unless it
+ * is 0; -1: the name matches none. */
 static int listed(const char *name)
 {
     const char *at = getenv("XT_FILES");
@@ -20,34 +23,26 @@ static int listed(const char *name)
     int number, length;
     for (; name && at && sscanf(at, "%d %127s%n", &number, pattern, &length) == 2; at += length)
         if (fnmatch(pattern, name, 0) == 0)
-            return number;
+            return number ? errno = number : 0;
     return -1;
 }
 
 void *dlopen(const char *name, int flags)
 {
-    void *(*next)(const char *, int) = (void *(*)(const char *, int))dlsym(RTLD_NEXT, "dlopen");
-    return next(listed(name) > 0 ? "/nonexistent" : name, flags);
+    return NEXT(dlopen)(listed(name) > 0 ? "/nonexistent" : name, flags);
 }
 
 int access(const char *name, int mode)
 {
-    int (*next)(const char *, int) = (int (*)(const char *, int))dlsym(RTLD_NEXT, "access");
     int number = listed(name);
-    if (number > 0)
-        errno = number;
-    return number < 0 ? next(name, mode) : number ? -1 : 0;
+    return number < 0 ? NEXT(access)(name, mode) : number ? -1 : 0;
 }
 
 int open(const char *name, int flags, ...)
 {
-    int (*next)(const char *, int, ...) = (int (*)(const char *, int, ...))dlsym(RTLD_NEXT, "open");
-    int number = listed(name);
     va_list arguments;
     va_start(arguments, flags);
     int mode = va_arg(arguments, int);
     va_end(arguments);
-    if (number > 0)
-        errno = number;
-    return number > 0 ? -1 : next(name, flags, mode);
+    return listed(name) > 0 ? -1 : NEXT(open)(name, flags, mode);
 }
