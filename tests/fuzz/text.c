@@ -252,58 +252,33 @@ static void check_settings(struct fuzz_bytes bytes)
 
 enum { TEXT_BYTES = 512 };
 
-/* A stretch of a text. */
-struct part {
-    const char *at;
-    int length;
-};
-
-static struct part strip(const char *from, const char *to)
-{
-    while (from < to && strchr(" \t", *from) && *from)
-        from++;
-    while (to > from && strchr(" \t", to[-1]) && to[-1])
-        to--;
-    return (struct part){from, (int)(to - from)};
-}
-
-static bool holds(struct part part, const char *letters)
-{
-    for (int i = 0; i < part.length; i++)
-        if (part.at[i] && strchr(letters, part.at[i]))
-            return true;
-    return false;
-}
-
-static bool is_same(const char *text, struct part part)
-{
-    return text && strlen(text) == (size_t)part.length && !memcmp(text, part.at, strlen(text));
-}
-
 /* Compares one line of the text with the next one that the parser has found, unless the line is
  * empty or a comment. Returns how many it compared. */
 static int check_line(const struct xg_conf_line *line, int left, int number, const char *from,
-                      const char *to)
+                      size_t length)
 {
-    const char *hash = from, *equals = from;
+    char text[TEXT_BYTES + 1], name[TEXT_BYTES + 1];
     bool control = false;
-    while (hash < to && !(*hash == '#' && (hash == from || hash[-1] == ' ' || hash[-1] == '\t')))
-        hash++;
-    struct part all = strip(from, hash);
-    for (int i = 0; i < (int)(hash - from); i++)
-        control |= (unsigned char)from[i] < 32 ? from[i] != '\t' : from[i] == 127;
-    if (!control && !all.length)
+    int at = 0;
+    for (size_t i = 0; i < length; i++)
+        if (from[i] == '#' && (i == 0 || from[i - 1] == ' ' || from[i - 1] == '\t'))
+            length = i;
+        else
+            control |= (unsigned char)from[i] < 32 ? from[i] != '\t' : from[i] == 127;
+    memcpy(text, from, length);
+    text[length] = '\0';
+    if (!control && strspn(text, " \t") == length)
         return 0;
     FUZZ_CHECK(left > 0 && line->number == number, "line %d", number);
-    while (equals < hash && *equals != '=')
-        equals++;
-    struct part name = strip(from, equals);
-    struct part value = equals < hash ? strip(equals + 1, hash) : (struct part){hash, 0};
-    if (control || equals == hash || !name.length || holds(name, " \t") || holds(value, "\t")) {
+    sscanf(text, " %512[^= \t] =%n", name, &at);
+    char *value = text + at + strspn(text + at, " \t"), *end = text + length;
+    while (end > value && strchr(" \t", end[-1]))
+        *--end = '\0';
+    if (control || !at || strchr(value, '\t')) {
         FUZZ_CHECK(line->fault && !line->name && !line->value, "line %d", number);
         return 1;
     }
-    FUZZ_CHECK(!line->fault && is_same(line->name, name) && is_same(line->value, value),
+    FUZZ_CHECK(!line->fault && !strcmp(line->name, name) && !strcmp(line->value, value),
                "line %d: %s", number, line->fault ? line->fault : line->name);
     reached[LINES]++;
     return 1;
@@ -342,8 +317,9 @@ static void check_lines(struct fuzz_bytes bytes)
         const char *stop = at;
         while (stop < end && *stop != '\n')
             stop++;
-        const char *last = stop < end && stop > at && stop[-1] == '\r' ? stop - 1 : stop;
-        taken += check_line(&file.lines[taken], file.count - taken, number, at, last);
+        bool carriage = stop < end && stop > at && stop[-1] == '\r';
+        taken += check_line(&file.lines[taken], file.count - taken, number, at,
+                            (size_t)(stop - at) - carriage);
         at = stop + 1;
     }
     FUZZ_CHECK(taken == file.count || at < end, "%d of %d", taken, file.count);

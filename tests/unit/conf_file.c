@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* conf_file, setting and conf: line numbers and limits, the order of files, reports, misspelt
- * names, the places of the files. tests/fuzz/text.c has what a line says. Contract 10.8
- * (doc/contract.md). */
+/* conf_file, setting and conf: limits, the order of files, reports, misspelt names, the places of the
+ * files. tests/fuzz/text.c has what a line says. Contract 10.8 (doc/contract.md). */
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,20 +17,9 @@ static void parse(const char *text, size_t bytes)
     xg_conf_file_parse(&file, bytes);
 }
 
-static void test_files(void)
+static void test_limits(void)
 {
-    static const char zero[] = "A = b\0c\n# d\0\nE = f";
     static char many[XG_CONF_FILE_BYTES];
-    parse("", 0);
-    XT_CHECK(file.count == 0, "an empty file");
-    parse("\n \n\t\n# A = b\n  # c\n\r\n", 19);
-    XT_CHECK(file.count == 0, "only blanks and comments: %d", file.count);
-    parse("A=1\n\n#\r\nB=2\r\nC=3", 17);
-    XT_CHECK(file.count == 3 && file.lines[1].number == 4 && file.lines[2].number == 5, "numbers");
-    parse(zero, sizeof zero - 1);
-    XT_CHECK(file.count == 2 && file.lines[0].fault && !file.lines[1].fault &&
-                 file.lines[1].number == 3,
-             "NUL bytes");
     memset(many, 'x', sizeof many);
     many[1] = '=';
     parse(many, sizeof many);
@@ -227,7 +215,7 @@ static void test_places(void)
 
 int main(void)
 {
-    test_files();
+    test_limits();
     test_order();
     test_reports();
     test_names();
