@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* conf_file, setting and conf: limits, the order of files, reports, misspelt names, the places of the
- * files. tests/fuzz/text.c has what a line says. Contract 10.8 (doc/contract.md). */
+/* conf_file, setting and conf: limits, the order of files, reports, misspelt names, the places of
+ * the files. tests/fuzz/text.c has what a line says. Contract 10.8 (doc/contract.md). */
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
