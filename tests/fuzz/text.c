@@ -13,9 +13,9 @@
 
 long fuzz_reached;
 
-enum reader { SETTINGS, LINES, CALIBRATION, READERS };
+enum { SETTINGS, LINES, CALIBRATION, READERS };
 
-static long reached[READERS];
+static long reached[READERS]; /* as fuzz_reached, for each reader */
 
 /* --- Settings ------------------------------------------------------------------------------ */
 
@@ -99,15 +99,14 @@ static const char *value_of(struct environment *env, const char *name)
     return *value ? value : NULL;
 }
 
-/* good: the variable has a value that the setting takes; right: the field has the value that it is
- * to have. Every other value is reported. */
+/* Checks one setting. good: the variable has a value that the setting takes; any other value must
+ * be reported. right: the field has the value that it must have. */
 static void judge(struct environment *env, const char *name, bool good, bool right)
 {
     const struct variable *variable = find(env, name);
     FUZZ_CHECK(variable->reported == (*variable->value && !good), "%s=%s", name, variable->value);
     FUZZ_CHECK(right, "%s=%s", name, variable->value);
     env->judged++;
-    reached[SETTINGS] += good;
 }
 
 static void check_choice(struct environment *env, const char *name, const char *words, int value)
@@ -147,6 +146,7 @@ static void check_number(struct environment *env, const char *name, bool suffix,
     const char *text = value_of(env, name);
     int64_t number = text ? number_of(text, suffix, most) : -1;
     judge(env, name, number >= 0, value == (number < 0 ? 0 : number));
+    reached[SETTINGS] += number > 0;
 }
 
 /* Digits with at most one point, at most 1. Just above 1 the parser may round. */
