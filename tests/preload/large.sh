@@ -29,7 +29,7 @@ rows() {
 # OpenBLAS 0.3.21 itself faults, or is wrong: its kernels for small products gather with offsets of
 # 32 bits. A product that fails without the library is not compared with it; on the GPU it must be right.
 judge() {
-    case $1 in blis | atlas) return ;; esac # not tried
+    [ "$1" != atlas ] || return 0 # not tried
     apart=2147483647
     [ "$3" = int32_t ] || apart=2147483659
     compile -DCALL_INT="$3" -o "$tmp/large" "$srcdir/tests/preload/large.c" "$2" -lm \
@@ -63,6 +63,6 @@ judge() {
 }
 judged= lacks=
 each_blas judge
-[ -n "$judged" ] || skip "neither OpenBLAS nor the reference BLAS is installed"
+[ -n "$judged" ] || skip "no BLAS is installed"
 echo "judged:$judged; not right alone:${lacks:- none}"
 exit $status

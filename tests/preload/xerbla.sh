@@ -6,7 +6,7 @@ needs_plain_library
 export OPENBLAS_NUM_THREADS=1
 
 judge() {
-    case $1 in blis | atlas) return ;; esac # they have other handlers
+    [ "$1" != atlas ] || return 0 # not tried
     compile -DCALL_INT="$3" -rdynamic -o "$tmp/xerbla" "$srcdir/tests/preload/xerbla.c" \
         "$2" -lm -Wl,-rpath,"${2%/*}" -Wl,--disable-new-dtags
     judged="$judged $1"
