@@ -9,29 +9,8 @@ quiet_stub "$tmp/libone.so"
 program "$tmp/c" -DCALL_INT=int32_t -DCALL_CBLAS=cblas_sgemm -L"$tmp" -Wl,-rpath,"$tmp" -lone
 
 # The machine's own cuBLAS is hidden from the search and from the dynamic linker.
-cat >"$tmp/hide.c" <<'C'
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <errno.h>
-#include <stdarg.h>
-#include <string.h>
-void *dlopen(const char *name, int flags)
-{
-    void *(*next)(const char *, int) = (void *(*)(const char *, int))dlsym(RTLD_NEXT, "dlopen");
-    return next(name && !strncmp(name, "libcublas.so", 12) ? "/nonexistent" : name, flags);
-}
-int open(const char *path, int flags, ...)
-{
-    int (*next)(const char *, int, ...) = (int (*)(const char *, int, ...))dlsym(RTLD_NEXT, "open");
-    va_list arguments;
-    va_start(arguments, flags);
-    int mode = va_arg(arguments, int);
-    va_end(arguments);
-    errno = ENOENT;
-    return !strncmp(path, "/usr/", 5) && strstr(path, "/libcublas") ? -1 : next(path, flags, mode);
-}
-C
-$CC -shared -fPIC -o "$tmp/hide.so" "$tmp/hide.c" -ldl || exit 99
+interposer
+export XT_FILES='2 libcublas.so* 2 /usr/*/libcublas*'
 echo 'int xt_module;' >"$tmp/module.c"
 $CC -shared -fPIC -o "$tmp/module.so" "$tmp/module.c" || exit 99
 # libcublas.so.12 on a half of its own, as NVIDIA's is, which the linker does not find.
@@ -72,7 +51,7 @@ takes() {
     libraries=$3
     shift 3
     env XGEMM_MODE=gpu XGEMM_KERNEL=cublas XGEMM_VERBOSE=2 LD_LIBRARY_PATH="$tmp/driver${XT_SEEN:+:$XT_SEEN}" \
-        LD_PRELOAD="$tmp/hide.so:$libraries" "$@" timeout -s KILL 60 "$tmp/c" own 5 >"$tmp/out" 2>"$tmp/err" ||
+        LD_PRELOAD="$tmp/interpose.so:$libraries" "$@" timeout -s KILL 60 "$tmp/c" own 5 >"$tmp/out" 2>"$tmp/err" ||
         fail "$what: exit status $?"
     grep -q right "$tmp/out" || fail "$what: a wrong answer"
     taken=$(sed -n 's/^xgemm: cuBLAS: \(.*libcublas\.so\.[0-9]*\)$/\1/p' "$tmp/err" | sort -u)
@@ -202,7 +181,7 @@ tells() {
     wanted=$2
     shift 2
     env XGEMM_KERNEL=cublas XGEMM_MODE=gpu HOME="$tmp" XDG_CACHE_HOME="$tmp" LD_LIBRARY_PATH="$tmp/driver" \
-        LD_PRELOAD="$tmp/hide.so" "$@" >"$tmp/out" 2>&1
+        LD_PRELOAD="$tmp/interpose.so" "$@" >"$tmp/out" 2>&1
     grep -q -e "$wanted" "$tmp/out" || fail_with "doctor, $what: not '$wanted'" "$tmp/out"
 }
 tells "beside the wheel" "^  cuBLAS  *$file" "$environment/xgemm_shim/libexec/xgemm-doctor"

@@ -96,24 +96,8 @@ if has_engine; then
 
     # Without cuSOLVER routines stay on the CPU. If there are device files, the GPU does not start either, not even for
     # a call that would wait for it.
-    cat >"$tmp/refuse.c" <<'END'
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-void *dlopen(const char *name, int flags)
-{
-    void *(*next)(const char *, int) = (void *(*)(const char *, int))dlsym(RTLD_NEXT, "dlopen");
-    return getenv("REFUSED") && name && strstr(name, getenv("REFUSED")) ? NULL : next(name, flags);
-}
-int access(const char *name, int mode)
-{
-    int (*next)(const char *, int) = (int (*)(const char *, int))dlsym(RTLD_NEXT, "access");
-    return strcmp(name, "/dev/dxg") == 0 ? 0 : next(name, mode);
-}
-END
-    compile -shared -fPIC -o "$tmp/refuse.so" "$tmp/refuse.c" -ldl
+    interposer
+    no_cusolver='0 /dev/dxg 2 *cusolver*'
     compile -o "$tmp/one" -x c - $XG_BLAS_LIBS -lm <<'END'
 #include <stdlib.h>
 void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info);
@@ -129,9 +113,9 @@ int main(void)
 END
     refused() {
         solves "$*" XGEMM_STATS=1 XGEMM_VERBOSE=2 XGEMM_OPERATIONS=sgemm_batch LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" \
-            LD_PRELOAD="$tmp/refuse.so:$preload" "$@"
+            XT_FILES='0 /dev/dxg' LD_PRELOAD="$tmp/interpose.so:$preload" "$@"
     }
-    refused REFUSED=cusolver XGEMM_MODE=gpu "$tmp/lapack" 70
+    refused "XT_FILES=$no_cusolver" XGEMM_MODE=gpu "$tmp/lapack" 70
     has "no cuSOLVER" '^  CPU  *no kernel for it  *dgesv_ '
     ! grep '^  GPU ' "$tmp/err" || fail "no cuSOLVER: a routine on the GPU"
     # A cuSOLVER that cannot be opened is a failure, after three of them it is as none, and it declines nothing.
@@ -140,7 +124,7 @@ END
         END { print calls + 0 }' "$tmp/err")" = 3 ] || fail_with "a closed cuSOLVER: not 3 failures" "$tmp/err"
     has "a closed cuSOLVER" '^  CPU  *no kernel for it  *dgesv_ '
     ! grep 'cuSOLVER declines' "$tmp/err" || fail "a closed cuSOLVER declines"
-    refused REFUSED=cusolver XGEMM_REPRODUCIBLE=1 "$tmp/one"
+    refused "XT_FILES=$no_cusolver" XGEMM_REPRODUCIBLE=1 "$tmp/one"
     has "no cuSOLVER, one call" 'no cuSOLVER'
     ! grep 'compute capability' "$tmp/err" || fail "no cuSOLVER, one call: the GPU has started"
     refused XGEMM_REPRODUCIBLE=1 "$tmp/one"

@@ -27,47 +27,42 @@ rows() {
 }
 
 # OpenBLAS 0.3.21 itself faults, or is wrong: its kernels for small products gather with offsets of
-# 32 bits. What does not pass alone is no standard; what runs on the GPU must be right all the same.
-judged= lacks=
-for name in openblas:libopenblas.so.0:int32_t:2147483647 \
-    openblas64:libopenblas64.so.0:int64_t:2147483659 \
-    reference:blas/libblas.so.3:int32_t:2147483647 \
-    reference64:blas64/libblas64.so.3:int64_t:2147483659; do
-    what=${name%%:*} apart=${name##*:} file=${name#*:}
-    file=${file%:*}
-    int=${file##*:} file=${file%:*}
-    library=$(real "$file")
-    [ -n "$library" ] || continue
-    case ${XG_SHORT:+short}:$what in short:openblas | short:reference64 | :*) ;; *) continue ;; esac
-    compile -DCALL_INT="$int" -o "$tmp/large" "$srcdir/tests/preload/large.c" "$library" -lm \
-        -Wl,-rpath,"${library%/*}" -Wl,--disable-new-dtags
-    compile -DCALL_INT="$int" -o "$tmp/row" "$srcdir/tests/preload/row.c" -Wl,--no-as-needed "$library" -lm -ldl \
-        -Wl,-rpath,"${library%/*}" -Wl,--disable-new-dtags
-    judged="$judged $what"
+# 32 bits. A product that fails without the library is not compared with it; on the GPU it must be right.
+judge() {
+    [ "$1" != atlas ] || return 0 # not tried
+    apart=2147483647
+    [ "$3" = int32_t ] || apart=2147483659
+    compile -DCALL_INT="$3" -o "$tmp/large" "$srcdir/tests/preload/large.c" "$2" -lm \
+        -Wl,-rpath,"${2%/*}" -Wl,--disable-new-dtags
+    compile -DCALL_INT="$3" -o "$tmp/row" "$srcdir/tests/preload/row.c" -Wl,--no-as-needed "$2" -lm -ldl \
+        -Wl,-rpath,"${2%/*}" -Wl,--disable-new-dtags
+    judged="$judged $1"
     # Its kernels for AVX-512 fault there too: then those for AVX2 are the standard.
     "$tmp/row" >"$tmp/alone" 2>&1 || {
         export OPENBLAS_CORETYPE=Haswell
-        "$tmp/row" >"$tmp/alone" 2>&1 || fail "$what: one row, alone"
+        "$tmp/row" >"$tmp/alone" 2>&1 || fail "$1: one row, alone"
     }
-    rows "$what, on the CPU" preloaded XGEMM_MODE=cpu XGEMM_STATS=1 XGEMM_TRACE="$tmp"
+    rows "$1, on the CPU" preloaded XGEMM_MODE=cpu XGEMM_STATS=1 XGEMM_TRACE="$tmp"
     if has_engine; then
-        rows "$what, on the engine" on_engine XGEMM_VERIFY=1
-        rows "$what, compared" on_engine XGEMM_MODE=compare
-        rows "$what, with everything told" on_engine XGEMM_STATS=1 XGEMM_TRACE="$tmp"
-        grep -q 'GPU *XGEMM_MODE *cblas_zgemm_batch_strided ' "$tmp/out" || fail "$what: one row: not on the GPU"
+        rows "$1, on the engine" on_engine XGEMM_VERIFY=1
+        rows "$1, compared" on_engine XGEMM_MODE=compare
+        rows "$1, with everything told" on_engine XGEMM_STATS=1 XGEMM_TRACE="$tmp"
+        grep -q 'GPU *XGEMM_MODE *cblas_zgemm_batch_strided ' "$tmp/out" || fail "$1: one row: not on the GPU"
     fi
     unset OPENBLAS_CORETYPE
     alone=yes
     "$tmp/large" $apart >"$tmp/out" 2>&1 || alone=no
-    [ $alone = yes ] || lacks="$lacks $what"
-    [ $alone = no ] || large "$what, on the CPU" preloaded XGEMM_MODE=cpu
-    has_engine || continue
-    large "$what, on the engine" on_engine
-    large "$what, in tiles" on_engine XGEMM_MEM_LIMIT=100K XGEMM_STAGE_THREADS=3
-    [ $alone = no ] || large "$what, after a fault" on_engine FAKECUDA_FAIL=exec:20:719 XGEMM_LOG="$tmp/log"
+    [ $alone = yes ] || lacks="$lacks $1"
+    [ $alone = no ] || large "$1, on the CPU" preloaded XGEMM_MODE=cpu
+    has_engine || return 0
+    large "$1, on the engine" on_engine
+    large "$1, in tiles" on_engine XGEMM_MEM_LIMIT=100K XGEMM_STAGE_THREADS=3
+    [ $alone = no ] || large "$1, after a fault" on_engine FAKECUDA_FAIL=exec:20:719 XGEMM_LOG="$tmp/log"
     on_engine XGEMM_STATS=1 "$tmp/large" $apart >"$tmp/out" 2>&1
-    grep -q ' 12 on the GPU' "$tmp/out" || fail_with "$what: not on the GPU" "$tmp/out"
-done
-[ -n "$judged" ] || skip "neither OpenBLAS nor the reference BLAS is installed"
+    grep -q ' 12 on the GPU' "$tmp/out" || fail_with "$1: not on the GPU" "$tmp/out"
+}
+judged= lacks=
+each_blas judge
+[ -n "$judged" ] || skip "no BLAS is installed"
 echo "judged:$judged; not right alone:${lacks:- none}"
 exit $status

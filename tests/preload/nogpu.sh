@@ -40,42 +40,13 @@ for mode in auto cpu; do
     [ ! -s "$tmp/err" ] || fail_with "$mode: it speaks" "$tmp/err"
 done
 
-# The true reason is in statistics, ab, top and the line of a product, although no start was earned. refuse.so takes
-# the machine's own device files away, or closes a container's.
+# The true reason is in statistics, ab, top and the line of a product, although no start was earned. The
+# machine's own device files are hidden, or their opening is refused as in a container.
 has_engine || exit $status
 run=$builddir/tools/xgemm-run
-cat >"$tmp/refuse.c" <<'END'
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <errno.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-static int refused(const char *path)
-{
-    if (strncmp(path, "/dev/nvidia", 11) && strcmp(path, "/dev/dxg") && strcmp(path, "/dev/nvmap"))
-        return 0;
-    errno = !strncmp(path, "/dev/nvidia", 11) && getenv("REFUSE") ? atoi(getenv("REFUSE")) : ENOENT;
-    return 1;
-}
-int access(const char *path, int mode)
-{
-    int (*next)(const char *, int);
-    *(void **)&next = dlsym(RTLD_NEXT, "access");
-    return refused(path) ? -1 : next(path, mode);
-}
-int open(const char *path, int flags, ...)
-{
-    int (*next)(const char *, int, ...);
-    va_list arguments;
-    va_start(arguments, flags);
-    int mode = va_arg(arguments, int);
-    va_end(arguments);
-    *(void **)&next = dlsym(RTLD_NEXT, "open");
-    return refused(path) ? -1 : next(path, flags, mode);
-}
-END
-compile -shared -fPIC -o "$tmp/refuse.so" "$tmp/refuse.c" -ldl
+interposer
+devices='/dev/nvidia* 2 /dev/dxg 2 /dev/nvmap'
+export XT_FILES="2 $devices"
 mkdir "$tmp/nothing"
 
 # reasons WHY SENTENCE [NAME=VALUE...]: each of them says so.
@@ -91,11 +62,11 @@ reasons() {
         ab) set -- "$@" XGEMM_VERBOSE=0 ;;
         esac
         case $way in
-        stats | verbose) env "$@" LD_PRELOAD="$tmp/refuse.so:$XG_SO" "$tmp/main" own 512 ;;
-        ab) env "$@" XGEMM_SHIM_LIB="$XG_SO" LD_PRELOAD="$tmp/refuse.so" "$run" ab -n 1 "$tmp/main" own 512 ;;
-        top) env "$@" XGEMM_SHIM_LIB="$XG_SO" LD_PRELOAD="$tmp/refuse.so" "$run" top "$tmp/main" own 512 ;;
-        report) env "$@" XGEMM_SHIM_LIB="$XG_SO" LD_PRELOAD="$tmp/refuse.so" "$run" report -o "$tmp/err" "$tmp/main" own 512 ;;
-        doctor) ! env "$@" XGEMM_SHIM_LIB="$XG_SO" LD_PRELOAD="$tmp/refuse.so" "$run" doctor "$tmp/main" own 512 ;;
+        stats | verbose) env "$@" LD_PRELOAD="$tmp/interpose.so:$XG_SO" "$tmp/main" own 512 ;;
+        ab) env "$@" XGEMM_SHIM_LIB="$XG_SO" LD_PRELOAD="$tmp/interpose.so" "$run" ab -n 1 "$tmp/main" own 512 ;;
+        top) env "$@" XGEMM_SHIM_LIB="$XG_SO" LD_PRELOAD="$tmp/interpose.so" "$run" top "$tmp/main" own 512 ;;
+        report) env "$@" XGEMM_SHIM_LIB="$XG_SO" LD_PRELOAD="$tmp/interpose.so" "$run" report -o "$tmp/err" "$tmp/main" own 512 ;;
+        doctor) ! env "$@" XGEMM_SHIM_LIB="$XG_SO" LD_PRELOAD="$tmp/interpose.so" "$run" doctor "$tmp/main" own 512 ;;
         esac >"$tmp/out" 2>"$tmp/err.$way" || fail "$way, $*: exit status $?"
         [ $way = report ] || mv "$tmp/err.$way" "$tmp/err"
         case $way in
@@ -115,14 +86,14 @@ reasons() {
 reasons 'no usable GPU: no device' 'the CUDA driver finds no device'
 reasons 'no usable GPU: no device' 'the CUDA driver finds no device' FAKECUDA_FAIL=cuInit:1:100:always
 for error in 1 13; do # EPERM of a container's rules, EACCES of permissions
-    reasons 'no usable GPU: not allowed' 'its device files' REFUSE=$error
-    reasons 'no usable GPU: not allowed' 'its device files' REFUSE=$error LD_LIBRARY_PATH="$tmp/nothing"
+    reasons 'no usable GPU: not allowed' 'its device files' XT_FILES="$error $devices"
+    reasons 'no usable GPU: not allowed' 'its device files' XT_FILES="$error $devices" LD_LIBRARY_PATH="$tmp/nothing"
 done
 env LD_LIBRARY_PATH="$tmp/nothing" "$builddir/tools/xgemm-doctor" --json="$tmp/json" >"$tmp/out" 2>&1
 grep -q '"driver":"absent"' "$tmp/json" &&
     reasons 'no usable GPU: no driver' 'the CUDA driver (libcuda.so.1) is not found' LD_LIBRARY_PATH="$tmp/nothing"
 # A driver that has a device is one, without a device file: the start is to be earned.
-env FAKECUDA_DEVICES=1 XGEMM_STATS=1 LD_PRELOAD="$tmp/refuse.so:$XG_SO" "$tmp/main" own 512 2>"$tmp/err"
+env FAKECUDA_DEVICES=1 XGEMM_STATS=1 LD_PRELOAD="$tmp/interpose.so:$XG_SO" "$tmp/main" own 512 2>"$tmp/err"
 grep -q 'not earned' "$tmp/err" && ! grep -q 'no GPU here' "$tmp/err" ||
     fail_with "a driver with a device is taken for none" "$tmp/err"
 exit $status

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calibration: what is written is read again, and nothing else is. Contract 10.4
- * (doc/contract.md).
+ * calibration: files of other machines, their places, the CPU library's threads, a spoilt file, the
+ * fit. tests/fuzz/text.c has which text is read. Contract 10.4 (doc/contract.md).
  */
 #include <errno.h>
 #include <math.h>
@@ -46,71 +46,6 @@ static bool same(const struct xg_model *a, const struct xg_model *b)
     for (int i = 0; i < 10; i++)
         equal = equal && fabs(x[i] - y[i]) <= 1e-9 * fabs(y[i]);
     return equal;
-}
-
-static void test_text(void)
-{
-    const struct xg_model odd = odd_machine();
-    for (int side = 0; side < XG_SIDE_COUNT; side++) {
-        char text[XG_CALIBRATION_TEXT_BYTES], again[XG_CALIBRATION_TEXT_BYTES];
-        struct xg_model model, before;
-        xg_model_init(&model, 2);
-        before = model;
-        size_t length = xg_calibration_print(text, &key, side, &odd);
-        XT_CHECK(length == strlen(text) && length < 1000, "%zu", length);
-        XT_CHECK(xg_calibration_parse(text, &key, side, &model), "not read again:\n%s", text);
-        XT_CHECK(model.cpu_flops == (side == XG_SIDE_CPU ? odd.cpu_flops : before.cpu_flops), "%g",
-                 model.cpu_flops);
-        XT_CHECK((model.up_bytes_per_s == before.up_bytes_per_s) == (side == XG_SIDE_CPU), "%g",
-                 model.up_bytes_per_s);
-        xg_calibration_print(again, &key, side, &model);
-        XT_CHECK(!strcmp(text, again), "%s", again);
-    }
-}
-
-static void test_bounds(void)
-{
-    char text[XG_CALIBRATION_TEXT_BYTES];
-    struct xg_model wild = odd_machine();
-    wild.cpu_flops = INFINITY;
-    wild.cpu_call_s = NAN;
-    wild.cpu_step_s = -1;
-    xg_calibration_print(text, &key, XG_SIDE_CPU, &wild);
-    XT_CHECK(xg_calibration_parse(text, &key, XG_SIDE_CPU, &wild), "%s", text);
-    XT_CHECK(isfinite(wild.cpu_flops) && wild.cpu_call_s > 0 && wild.cpu_step_s > 0, "%s", text);
-}
-
-/* A text with one byte changed, missing or added is refused, or means the same field in bounds. */
-static void test_refuses(void)
-{
-    const struct xg_model odd = odd_machine();
-    static const char bytes[] = "09a=\n -.\xff";
-    for (int side = 0; side < XG_SIDE_COUNT; side++) {
-        char text[XG_CALIBRATION_TEXT_BYTES], wrong[XG_CALIBRATION_TEXT_BYTES + 1];
-        struct xg_model model = odd;
-        size_t length = xg_calibration_print(text, &key, side, &odd);
-        for (size_t at = 0; at < length; at++) {
-            memcpy(wrong, text, at);
-            wrong[at] = '\0';
-            XT_CHECK(!xg_calibration_parse(wrong, &key, side, &model), "cut at %zu", at);
-            for (const char *byte = bytes; *byte; byte++) {
-                memcpy(wrong, text, length + 1);
-                if (wrong[at] == *byte)
-                    continue;
-                wrong[at] = *byte;
-                bool digits = text[at] >= '0' && text[at] <= '9' && *byte >= '0' && *byte <= '9';
-                bool read = xg_calibration_parse(wrong, &key, side, &model);
-                XT_CHECK(!read || digits, "byte %zu, %d", at, *byte);
-                XT_CHECK(isfinite(model.cpu_flops) && model.cpu_flops > 0 &&
-                             model.up_bytes_per_s > 0 && model.device.sm_count > 0,
-                         "byte %zu, %d", at, *byte);
-            }
-        }
-        snprintf(wrong, sizeof wrong, "%s\n", text);
-        model = odd;
-        XT_CHECK(!xg_calibration_parse(wrong, &key, side, &model), "a line more");
-        XT_CHECK(same(&model, &odd), "refused, but changed");
-    }
 }
 
 static void test_foreign(void)
@@ -163,7 +98,8 @@ static void test_path(void)
     XT_CHECK(!xg_calibration_path(path, sizeof path, &key, XG_SIDE_CPU), "%s", path);
 }
 
-/* The library's threads: its own variable, OpenMP's, or all cores; and the first guess follows. */
+/* The CPU library has as many threads as its own variable or OpenMP's says, else one for each core.
+ * The first guess of its rate follows. */
 static void test_threads(void)
 {
     static const struct {
@@ -202,7 +138,7 @@ static void test_threads(void)
     rmdir(folder);
 }
 
-/* Through the file, with this machine's own key. */
+/* Files with this machine's own key. */
 static void test_file(void)
 {
     char folder[] = "/tmp/xg_calibration.XXXXXX", path[2][4096];
@@ -255,7 +191,7 @@ static void test_file(void)
     XT_CHECK(rmdir(path[0]) == 0 && rmdir(folder) == 0, "something was left in %s", path[0]);
 }
 
-/* The fit finds a machine that predicts what the measured one does. */
+/* The fitted machine predicts the times of the measured one. */
 static void test_fit(void)
 {
     static const int64_t sizes[] = {64, 512, 4096};
@@ -276,7 +212,7 @@ static void test_fit(void)
         model.device = odd.device;
         double error = fit_machine(&model, side, samples, 27);
         XT_CHECK_LE(error, 0.04, "side %d: %g", side, error);
-        /* A few products among others that were disturbed do not make it untypical. */
+        /* A few disturbed products change the fit little. */
         for (int i = 0; i < 5; i++)
             samples[5 * i].seconds *= 20;
         error = fit_machine(&model, side, samples, 27);
@@ -297,9 +233,6 @@ static void test_fit(void)
 int main(void)
 {
     setenv("HOME", "/x/home", 1);
-    test_text();
-    test_bounds();
-    test_refuses();
     test_foreign();
     test_path();
     test_threads();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* conf_file, setting and conf: lines, names that are meant, which file gives what, what is told.
- * Contract 10.8 (doc/contract.md). */
+/* conf_file, setting and conf: limits, the order of files, reports, misspelt names, the places of
+ * the files. tests/fuzz/text.c has what a line says. Contract 10.8 (doc/contract.md). */
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,58 +17,9 @@ static void parse(const char *text, size_t bytes)
     xg_conf_file_parse(&file, bytes);
 }
 
-/* One line: what it says, or a fault where name is NULL. */
-static void check_line(const char *text, const char *name, const char *value)
+static void test_limits(void)
 {
-    parse(text, strlen(text));
-    XT_CHECK(file.count == 1, "%s: %d lines", text, file.count);
-    const struct xg_conf_line *line = &file.lines[0];
-    XT_CHECK(line->number == 1 && !line->name == !name && !line->fault == !!name, "%s", text);
-    if (name && line->name)
-        XT_CHECK(!strcmp(line->name, name) && !strcmp(line->value, value), "%s: '%s' '%s'", text,
-                 line->name, line->value);
-}
-
-static void test_lines(void)
-{
-    check_line("A=b", "A", "b");
-    check_line("A=b\n", "A", "b");
-    check_line("A=b\r\n", "A", "b");
-    check_line("\t A \t=  b c\t\n", "A", "b c");
-    check_line("A = b # of course", "A", "b");
-    check_line("A = b#c", "A", "b#c");
-    check_line("A = b=c", "A", "b=c");
-    check_line("A =", "A", "");
-    check_line("A = # none", "A", "");
-    check_line("A = \"b\"", "A", "\"b\"");
-    check_line("\xef\xbb\xbf"
-               "A=b",
-               "A", "b");
-    check_line("A = caf\xc3\xa9", "A", "caf\xc3\xa9");
-    check_line("A", NULL, NULL);
-    check_line("= b", NULL, NULL);
-    check_line("A B = c", NULL, NULL);
-    check_line("export A=b", NULL, NULL);
-    check_line("A = b\tc", NULL, NULL);
-    check_line("A = b\x1b[2J", NULL, NULL);
-    check_line("A = b\r", NULL, NULL);
-    check_line("A = b\rc\n", NULL, NULL);
-}
-
-static void test_files(void)
-{
-    static const char zero[] = "A = b\0c\n# d\0\nE = f";
     static char many[XG_CONF_FILE_BYTES];
-    parse("", 0);
-    XT_CHECK(file.count == 0, "an empty file");
-    parse("\n \n\t\n# A = b\n  # c\n\r\n", 19);
-    XT_CHECK(file.count == 0, "a file that says nothing: %d", file.count);
-    parse("A=1\n\n#\r\nB=2\r\nC=3", 17);
-    XT_CHECK(file.count == 3 && file.lines[1].number == 4 && file.lines[2].number == 5, "numbers");
-    parse(zero, sizeof zero - 1);
-    XT_CHECK(file.count == 2 && file.lines[0].fault && !file.lines[1].fault &&
-                 file.lines[1].number == 3,
-             "NUL bytes");
     memset(many, 'x', sizeof many);
     many[1] = '=';
     parse(many, sizeof many);
@@ -83,7 +34,7 @@ static void test_files(void)
              "one more");
 }
 
-/* --- What is given, and what is told -------------------------------------------------------- */
+/* --- Values and reports --------------------------------------------------------------------- */
 
 static char told[4096];
 
@@ -151,7 +102,8 @@ static void test_reports(void)
                               "u:7: a control character; the line is ignored\n");
 }
 
-/* The name that a variable of the environment is taken for. */
+/* Checks which setting the report on a variable of the environment suggests: "" for none, NULL if
+ * there is no report. */
 static void check_meant(const char *name, const char *meant)
 {
     char expected[256] = "";
@@ -180,12 +132,12 @@ static void test_names(void)
     check_meant("XGEMM_TRAEC", "XGEMM_TRACE");
     check_meant("XGEMM_", "");
     check_meant("XGEMM_FOO", "");
-    check_meant("XGEMM_DOCTOR_FOLDE", ""); /* no user sets that one */
+    check_meant("XGEMM_DOCTOR_FOLDE", ""); /* users do not set the one that is near */
     check_meant("XGEMM_DOCTOR_FOLDER", NULL);
     check_meant("XGEMM_TEST_REQUIRE_GPU", NULL);
     check_meant("XGEMM_SHIM_LIB", NULL);
     check_meant("XGEMM_MODE", NULL);
-    check_meant("XGEM_MODE", NULL); /* another program's, for all that is known */
+    check_meant("XGEM_MODE", NULL); /* it may be another program's */
     setenv(long_name, "1", 1);
     xg_conf_environment_report(tell, NULL);
     XT_CHECK(strstr(told, " is not a setting\n") && strlen(told) < 128, "a long name: %s", told);
@@ -234,7 +186,7 @@ static void test_places(void)
     setenv("XDG_CONFIG_HOME", home, 1);
     xg_conf_files_read(&files, "system.conf");
     XT_CHECK(files.user.count == 1 && !strcmp(files.user.lines[0].name, "XGEMM_STATS"), "XDG");
-    setenv("XDG_CONFIG_HOME", ".", 1); /* no absolute path is no place */
+    setenv("XDG_CONFIG_HOME", ".", 1); /* a relative path is ignored */
     xg_conf_files_read(&files, "system.conf");
     XT_CHECK(files.user.count == 1 && !strcmp(files.user.lines[0].name, "XGEMM_MATH"), "relative");
     setenv("HOME", ".", 1);
@@ -263,8 +215,7 @@ static void test_places(void)
 
 int main(void)
 {
-    test_lines();
-    test_files();
+    test_limits();
     test_order();
     test_reports();
     test_names();

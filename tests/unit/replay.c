@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The policy on traced programs (tests/traces): what it loses to the better side, and to the CPU.
- */
+/* The policy on traced programs (tests/traces): its time against that of the better side, and
+ * against that of the CPU. */
 #include <glob.h>
 #include <math.h>
 
@@ -64,12 +64,15 @@ static void test_read(void)
     check_refused(HEADER "0,-1,4,5,6,10,20,30\n");
     check_refused(HEADER "0,0,4,5,6,nan,20,30\n");
     check_refused(HEADER "0,0,4,5,6,10,0,30\n");
+    check_refused(HEADER "inf,0,4,5,6,10,20,30\n");
+    check_refused(HEADER "0,0,4,5,6,10,20,inf\n");
     check_refused(HEADER "# cores: no\n0,0,4,5,6,10,20,30\n");
     check_refused(HEADER "# repeat: 2\n0,0,4,5,6,10,20,30\n");
+    check_refused(HEADER "# repeat: 2 inf\n0,0,4,5,6,10,20,30\n");
     check_refused(HEADER "# repeat: 2000000 5\n0,0,4,5,6,10,20,30\n");
 }
 
-/* Four threads that begin together, and the GPU has two lanes. */
+/* Four threads begin together; the GPU has two lanes. */
 static void test_sides(void)
 {
     struct replay_fixture fixture;
@@ -81,11 +84,13 @@ static void test_sides(void)
         exit(XT_HARD);
     XT_CHECK(fabs(result.cpu.total_s - 1100e-6) < 1e-9, "%g", result.cpu.total_s);
     XT_CHECK(fabs(result.cpu.products_s - 800e-6) < 1e-9, "%g", result.cpu.products_s);
-    /* 300 and 600 us; then 900 of gap, and threads that ended together begin together. */
+    /* Products end after 300 and 600 us; a gap of 900 us follows. Threads that end together begin
+     * together. */
     XT_CHECK(fabs(result.gpu.total_s - 1800e-6) < 1e-9, "%g", result.gpu.total_s);
     XT_CHECK(fabs(result.gpu.products_s - 3000e-6) < 1e-9, "%g", result.gpu.products_s);
     XT_CHECK(fabs(result.least_s - 800e-6) < 1e-9, "%g", result.least_s);
-    /* Too small to ask the policy: the CPU computes, and a start of the GPU is charged. */
+    /* The products are below the policy's floor: the CPU computes. The GPU's time includes a start.
+     */
     XT_CHECK(result.policy.total_s == result.cpu.total_s, "%g", result.policy.total_s);
     XT_CHECK(result.gpu_products == 0 && result.moves == 0 && result.first_gpu_s < 0, "%ld",
              result.gpu_products);
@@ -94,7 +99,7 @@ static void test_sides(void)
     replay_free(&fixture);
 }
 
-/* A product that is worth a start is waited for, behind one on the CPU whose threads spin. */
+/* A small product leaves the CPU's threads spinning; a large one then waits for the GPU's start. */
 static void check_start(const char *spin, double gpu_s)
 {
     struct replay_fixture fixture;
@@ -116,7 +121,7 @@ static void check_start(const char *spin, double gpu_s)
 static void test_start(void)
 {
     check_start("0.1", 0.09);
-    check_start("0.6", 0.15 + 0.25 * 0.09); /* three quarters of the time that it takes then */
+    check_start("0.6", 0.15 + 0.25 * 0.09); /* three quarters of it are done while threads spin */
     check_start("9", 0.2);
 }
 
@@ -145,7 +150,7 @@ static void test_fixture(const char *path)
            name, result.policy.products_s, result.cpu.products_s, result.gpu.products_s,
            result.policy.total_s / result.cpu.total_s,
            better_s > 0 ? result.policy.counted_s / better_s : 0.0);
-    /* Once the threads that products on the CPU left spinning fall asleep, which is not counted. */
+    /* The time in which the CPU's threads still spin is allowed in addition. */
     XT_CHECK_LE(result.policy.counted_s, MEASURED * better_s + spin_s,
                 "%s: %.3f s, the better side %.3f", name, result.policy.counted_s, better_s);
     XT_CHECK_LE(result.policy.total_s, IN_ALL * result.cpu.total_s, "%s: in all %.3f s, CPU %.3f",
