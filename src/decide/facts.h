@@ -47,7 +47,7 @@ static inline const struct xg_fit *xg_facts_fit(const struct xg_device_facts *fa
 /* The device's rate, or the reference's if it is unknown. */
 static inline double xg_facts_clock_hz(const struct xg_device_facts *facts)
 {
-    return facts->clock_hz > 0 ? facts->clock_hz : xg_facts_fit(facts)->clock_hz;
+    return facts->clock_hz > 0 ? facts->clock_hz : xg_facts_fit(facts)->pipeline.clock_hz;
 }
 
 static inline double xg_facts_link_bytes_per_s(const struct xg_device_facts *facts)
@@ -62,8 +62,8 @@ static inline double xg_facts_macs_per_cycle(const struct xg_device_facts *facts
     const int usual_ratio = 64; /* of graphics devices, if the driver does not report it */
     const struct xg_generation *generation = xg_facts_generation(facts);
     if (!xg_type_is_double(type))
-        return generation->ffma;
-    return generation->ffma * generation->dmma /
+        return generation->rates.ffma;
+    return generation->rates.ffma * generation->rates.dmma /
            (facts->fp64_ratio > 0 ? facts->fp64_ratio : usual_ratio);
 }
 

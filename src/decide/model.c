@@ -63,9 +63,9 @@ void xg_model_init(struct xg_model *model, int cores)
     *model = (struct xg_model){
         .up_bytes_per_s = fmin(cores * COPY_BYTES_CORE, LINK_BYTES),
         .down_bytes_per_s = fmin(cores * COPY_BYTES_CORE, LINK_BYTES),
-        .gpu_clock_hz = generation->fit->clock_hz,
-        .gpu_call_s = generation->fit->call_s,
-        .gpu_fill_s = generation->fit->fill_s,
+        .gpu_clock_hz = generation->fit->pipeline.clock_hz,
+        .gpu_call_s = generation->fit->pipeline.call_s,
+        .gpu_fill_s = generation->fit->pipeline.fill_s,
         .gpu_start_s = GPU_START_S,
         .gpu_price_s = GPU_PRICE_S,
         .device = reference_device,
@@ -101,20 +101,20 @@ static bool same_device(const struct xg_device_facts *a, const struct xg_device_
 void xg_model_set_device(struct xg_model *model, const struct xg_model_device *device)
 {
     const struct xg_generation *generation = xg_facts_generation(&device->facts);
-    const struct xg_fit *fit = generation->fit;
+    const double clock_hz = generation->fit->pipeline.clock_hz;
     bool measured = model->gpu_measured && same_device(&model->device, &device->facts);
     model->device = device->facts;
     model->gpu_panels = generation->panels;
     if (measured)
         return;
     if (!model->gpu_measured) {
-        model->gpu_call_s = fit->call_s;
-        model->gpu_fill_s = fit->fill_s;
+        model->gpu_call_s = generation->fit->pipeline.call_s;
+        model->gpu_fill_s = generation->fit->pipeline.fill_s;
     }
     model->gpu_measured = false;
-    model->gpu_clock_hz = device->clock_hz > 0
-                              ? fit->clock_hz / fit->clock_most_hz * device->clock_hz
-                              : fit->clock_hz;
+    model->gpu_clock_hz = clock_hz;
+    if (device->clock_hz > 0)
+        model->gpu_clock_hz = clock_hz / generation->fit->pipeline.clock_most_hz * device->clock_hz;
     if (device->link_bytes_per_s > 0) {
         double link = XG_LINK_STAGED_SHARE * device->link_bytes_per_s;
         model->up_bytes_per_s = fmin(model->up_bytes_per_s, link);
@@ -180,8 +180,8 @@ double xg_model_gpu_seconds(const struct xg_model *model, enum xg_math math,
     double cycles = choice.row ? choice.cycles : xg_select_library_cycles(&model->device, &shape);
     double whole = (double)call->m * (double)call->n * (double)call->k;
     double share = xg_problem_products(call) / whole;
-    double launches =
-        (double)(xg_problem_instances(call) - 1) * xg_facts_fit(&model->device)->instance_s;
+    double launches = (double)(xg_problem_instances(call) - 1) *
+                      xg_facts_fit(&model->device)->pipeline.instance_s;
     double kernel = fmax(share * cycles / model->gpu_clock_hz, launches);
     double up = operand_bytes(call) / model->up_bytes_per_s;
     double down = result_bytes(call) / model->down_bytes_per_s;

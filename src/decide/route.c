@@ -126,7 +126,7 @@ struct xg_choice xg_route_resident(const struct xg_device_facts *facts, enum xg_
     double cycles = kernel.cycles;
     if (!kernel.row && xg_type_is_complex(shape->type)) /* cuBLAS may not be loaded yet */
         cycles = xg_select_library_cycles(facts, shape);
-    bool wins = named || cycles == 0 || xg_facts_fit(facts)->pieces_margin * pieces.cycles < cycles;
+    bool wins = named || cycles == 0 || xg_facts_fit(facts)->pieces.margin * pieces.cycles < cycles;
     return pieces.row && wins ? pieces : kernel;
 }
 
@@ -138,8 +138,8 @@ static bool arithmetic_binds(const struct xg_device_facts *facts, struct xg_choi
     double m = (double)call->m, n = (double)call->n, k = (double)call->k;
     double bytes = fmax(k * (m + n), m * n) * (double)xg_problem_elem_bytes(call);
     return kernel.cycles / xg_facts_clock_hz(facts) >
-           fit->pieces_launches_s +
-               fit->pieces_link_share * bytes / xg_facts_link_bytes_per_s(facts);
+           fit->pieces.launches_s +
+               fit->pieces.link_share * bytes / xg_facts_link_bytes_per_s(facts);
 }
 
 static void choose_whole(struct xg_route *route, const struct xg_problem *call)

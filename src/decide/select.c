@@ -15,7 +15,7 @@ static const double SHARE_STEPS_END = 0x1p31;
 /* The most slices whose sums one thread adds. */
 enum { SUM_FEW = 16 };
 
-/* The floats of a tile for which fit->cluster_tile counts. */
+/* The floats of a tile for which fit->cluster.tile counts. */
 static const double CLUSTER_TILE = 128 * 128;
 _Static_assert(XG_KERNEL_TYPE_D == (int)XG_TYPE_D, "the table's word for the type");
 
@@ -84,7 +84,7 @@ static bool gains(const struct xg_kernel *row, const struct xg_device_facts *fac
 {
     return !(row->flags & XG_KERNEL_RESIDUES) ||
            xg_tensor_macs_per_cycle(facts, row) >=
-               xg_facts_fit(facts)->residues_gain * xg_facts_macs_per_cycle(facts, XG_TYPE_D);
+               xg_facts_fit(facts)->residues.gain * xg_facts_macs_per_cycle(facts, XG_TYPE_D);
 }
 
 const struct xg_kernel *xg_select_emulated(const struct xg_device_facts *facts, unsigned flag,
@@ -111,10 +111,10 @@ static bool serves(const struct xg_kernel *row, const struct xg_device_facts *fa
         return false;
     if (row->flags & XG_KERNEL_RESIDUES)
         return row == facts->residues && runs_on(row, facts) &&
-               shape->k >= xg_facts_fit(facts)->residues_depth_min;
+               shape->k >= xg_facts_fit(facts)->residues.depth_min;
     if (row->flags & XG_KERNEL_PIECES)
         return row == facts->pieces && runs_on(row, facts) &&
-               shape->k >= xg_facts_fit(facts)->pieces_depth_min;
+               shape->k >= xg_facts_fit(facts)->pieces.depth_min;
     if (!runs_on(row, facts) || facts->smem_block_bytes < row->smem_bytes)
         return false;
     if (row->flags & (XG_KERNEL_SLICES | XG_KERNEL_COPIES) ||
@@ -153,12 +153,12 @@ static double elem_floats(const struct xg_kernel *row)
 }
 
 /*
- * The share of its full rate that an SM reaches with this many warps: 1 from warps_full on. With
+ * The share of its full rate that an SM reaches with this many warps: 1 from warps.full on. With
  * fewer warps latency is not hidden: one warp reaches about 30 %, and four reach 70 %.
  */
 static double rate_share(const struct xg_fit *fit, double warps)
 {
-    double half = fit->warps_half, full = fit->warps_full;
+    double half = fit->warps.half, full = fit->warps.full;
     double share = warps / (warps + half) * (full + half) / full;
     return share < 1.0 ? share : 1.0;
 }
@@ -182,7 +182,7 @@ static double turn_cycles(const struct xg_fit *fit, const struct xg_kernel *row,
         row->type != (int)XG_TYPE_S)
         return 0.0;
     double elems = (shape->transb ? row->bn : 0) - (shape->transa ? row->bm : 0);
-    return fit->turn * elems * row->bk;
+    return fit->copy.turn * elems * row->bk;
 }
 
 /* The cycles of an SM for `count` blocks at once, each with `steps` steps of `depth` along k. */
@@ -197,10 +197,10 @@ static double round_cycles(const struct xg_kernel *row, const struct xg_device_f
     bool quads =
         row->flags & XG_KERNEL_SPLIT && !(row->flags & (XG_KERNEL_VECTOR | XG_KERNEL_SCALAR));
     if (shape->unaligned && quads)
-        rate *= fit->unaligned_share;
+        rate *= fit->memory.unaligned_share;
     double step = macs / rate + count * turn_cycles(fit, row, shape);
-    double stores = row->flags & XG_KERNEL_REPACKED ? fit->rows : 0.0;
-    return fit->block * elem_floats(row) + stores + steps * larger(step, fit->step);
+    double stores = row->flags & XG_KERNEL_REPACKED ? fit->kernel.rows : 0.0;
+    return fit->kernel.block * elem_floats(row) + stores + steps * larger(step, fit->kernel.step);
 }
 
 /* Combines two times that overlap: with the fourth power a clearly longer time hides the other. */
@@ -226,8 +226,8 @@ static double slices_cycles(const struct xg_kernel *row, const struct xg_device_
     double steps = ceil_ratio(ceil_ratio(k, row->bk), slices.count);
     double held = row->blocks;
     if (row->blocks == 0)
-        held = larger(1.0, whole(fit->warps_held * 32.0 / (row->threads_x * row->threads_y)));
-    double reach = slices.scratch || slices.count <= 2 ? 1.0 : fit->cluster_share;
+        held = larger(1.0, whole(fit->warps.held * 32.0 / (row->threads_x * row->threads_y)));
+    double reach = slices.scratch || slices.count <= 2 ? 1.0 : fit->cluster.share;
     double deepest = ceil_ratio(tiles * slices.count, reach * facts->sm_count);
     double rounds = whole(deepest / held), rest = deepest - rounds * held;
     double depth = row->flags & XG_KERNEL_ONE_STEP ? k : row->bk;
@@ -235,24 +235,25 @@ static double slices_cycles(const struct xg_kernel *row, const struct xg_device_
     if (rest > 0.0)
         busy += round_cycles(row, facts, shape, rest, steps, depth);
     if (held == 1.0 && deepest > 1.0)
-        busy += (deepest - 1.0) * fit->lone;
+        busy += (deepest - 1.0) * fit->kernel.lone;
 
-    double share = facts->sm_count / fit->sms; /* of the measured device's bandwidth, because this
-                                                * device's is unknown */
+    double share = facts->sm_count / fit->kernel.sms; /* of the measured device's bandwidth, because
+                                                       * this device's is unknown */
     double memory =
-        elem_bytes(row) * (m * k + k * n + m * n) / (fit->memory_bytes_per_cycle * share);
+        elem_bytes(row) * (m * k + k * n + m * n) / (fit->memory.bytes_per_cycle * share);
     double extent = row->bm + row->bn;
     if (row->flags & XG_KERNEL_VECTOR)
-        extent = larger(extent, fit->line_floats);
-    double cache = elem_bytes(row) * tiles * extent * k / (fit->cache_bytes_per_cycle * share);
-    double merge = row->groups > 1 ? fit->group : 0.0;
+        extent = larger(extent, fit->memory.line_floats);
+    double cache =
+        elem_bytes(row) * tiles * extent * k / (fit->memory.cache_bytes_per_cycle * share);
+    double merge = row->groups > 1 ? fit->warps.add : 0.0;
     if (slices.scratch)
-        merge += fit->scratch + fit->scratch_slice * slices.count +
-                 8.0 * slices.count * m * n / (fit->scratch_bytes_per_cycle * share);
+        merge += fit->scratch.launch + fit->scratch.slice * slices.count +
+                 8.0 * slices.count * m * n / (fit->scratch.bytes_per_cycle * share);
     else if (slices.count > 1)
-        merge += fit->cluster + fit->cluster_tile * elem_floats(row) * (slices.count - 1) *
-                                    row->bm * row->bn / CLUSTER_TILE;
-    return fit->launch + overlap(busy, larger(memory, cache)) + merge;
+        merge += fit->cluster.meet + fit->cluster.tile * elem_floats(row) * (slices.count - 1) *
+                                         row->bm * row->bn / CLUSTER_TILE;
+    return fit->kernel.launch + overlap(busy, larger(memory, cache)) + merge;
 }
 
 size_t xg_select_slices_bytes(struct xg_slices slices, int64_t m, int64_t n)
@@ -296,12 +297,13 @@ static struct xg_slices even_shares(const struct xg_kernel *row,
     if (bytes > facts->scratch_bytes || steps < even.count || steps >= SHARE_STEPS_END)
         return WHOLE_TILES;
     const struct xg_fit *fit = xg_facts_fit(facts);
-    double share = facts->sm_count / fit->sms;
-    double busy = fit->block + round_cycles(row, facts, shape, row->blocks,
-                                            ceil_ratio(steps, even.count), row->bk);
-    double memory = 4.0 * (m * k + k * n + m * n) / (fit->memory_bytes_per_cycle * share);
-    double merge = fit->scratch + 2.0 * (double)bytes / (fit->scratch_bytes_per_cycle * share);
-    double took = fit->launch + overlap(busy, memory) + merge;
+    double share = facts->sm_count / fit->kernel.sms;
+    double busy = fit->kernel.block + round_cycles(row, facts, shape, row->blocks,
+                                                   ceil_ratio(steps, even.count), row->bk);
+    double memory = 4.0 * (m * k + k * n + m * n) / (fit->memory.bytes_per_cycle * share);
+    double merge =
+        fit->scratch.launch + 2.0 * (double)bytes / (fit->scratch.bytes_per_cycle * share);
+    double took = fit->kernel.launch + overlap(busy, memory) + merge;
     if (took >= *cycles)
         return WHOLE_TILES;
     *cycles = took;
@@ -348,9 +350,9 @@ static double copy_cycles(const struct xg_device_facts *facts, const struct xg_s
     int copies = (shape->unaligned || !shape->transa || shape->m % 4 ? XG_COPY_A : 0) |
                  (shape->unaligned || shape->transb || shape->n % 4 ? XG_COPY_B : 0);
     const struct xg_fit *fit = xg_facts_fit(facts);
-    double share = facts->sm_count / fit->sms;
+    double share = facts->sm_count / fit->kernel.sms;
     double bytes = 2.0 * (double)xg_select_copies_bytes(copies, shape->m, shape->n, shape->k);
-    return copies ? fit->copy + bytes / (fit->copy_bytes_per_cycle * share) : 0.0;
+    return copies ? fit->copy.launch + bytes / (fit->copy.bytes_per_cycle * share) : 0.0;
 }
 
 static double library_cycles(const struct xg_device_facts *facts, double efficiency,
@@ -358,7 +360,7 @@ static double library_cycles(const struct xg_device_facts *facts, double efficie
 {
     double macs = (double)shape->m * (double)shape->n * (double)shape->k *
                   (xg_type_is_complex(shape->type) ? 4.0 : 1.0);
-    return xg_facts_fit(facts)->launch +
+    return xg_facts_fit(facts)->kernel.launch +
            macs / (xg_facts_macs_per_cycle(facts, shape->type) * efficiency * facts->sm_count);
 }
 

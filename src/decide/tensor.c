@@ -23,7 +23,8 @@ int64_t xg_tensor_count(const struct xg_tensor_tiles *tiles, int width, int64_t 
 
 static double split_rate(const struct xg_device_facts *facts)
 {
-    return xg_facts_fit(facts)->split_bytes_per_cycle * (double)xg_max_i64(facts->sm_count, 1);
+    return xg_facts_fit(facts)->tensor.split_bytes_per_cycle *
+           (double)xg_max_i64(facts->sm_count, 1);
 }
 
 /* The most tiles that a cluster computes, one after the other. */
@@ -38,7 +39,7 @@ static int64_t rounds(const struct xg_tensor_tiles *tiles, const struct xg_devic
 static int64_t columns(const struct xg_tensor_tiles *tiles, const struct xg_device_facts *facts,
                        int64_t m, int64_t n, int width)
 {
-    return rounds(tiles, facts, m, n, width) * (width + xg_facts_fit(facts)->width_fixed);
+    return rounds(tiles, facts, m, n, width) * (width + xg_facts_fit(facts)->tensor.width_fixed);
 }
 
 int xg_tensor_width(const struct xg_tensor_tiles *tiles, const struct xg_device_facts *facts,
@@ -57,11 +58,11 @@ double xg_tensor_macs_per_cycle(const struct xg_device_facts *facts, const struc
     const struct xg_generation *generation = xg_facts_generation(facts);
     const double efficiency = row->efficiency;
     if (row->flags & XG_KERNEL_RESIDUES)
-        return efficiency * fmax(generation->int8, XG_RESIDUE_MODULI_COUNT) /
+        return efficiency * fmax(generation->rates.int8, XG_RESIDUE_MODULI_COUNT) /
                XG_RESIDUE_MODULI_COUNT;
     if (row->flags & XG_KERNEL_WGMMA)
-        return efficiency * generation->ffma;
-    return efficiency * fmax(generation->fp16, generation->ffma) / FP16_PRODUCTS;
+        return efficiency * generation->rates.ffma;
+    return efficiency * fmax(generation->rates.fp16, generation->rates.ffma) / FP16_PRODUCTS;
 }
 
 double xg_tensor_cycles(const struct xg_device_facts *facts, const struct xg_kernel *row, int64_t m,
@@ -69,13 +70,14 @@ double xg_tensor_cycles(const struct xg_device_facts *facts, const struct xg_ker
 {
     const struct xg_fit *fit = xg_facts_fit(facts);
     double before =
-        fit->split_launch + ((double)m + (double)n) * (double)k * SPLIT_BYTES / split_rate(facts);
+        fit->tensor.launch + ((double)m + (double)n) * (double)k * SPLIT_BYTES / split_rate(facts);
     bool wgmma = row->flags & XG_KERNEL_WGMMA;
     const struct xg_tensor_tiles *tiles = wgmma ? &xg_tensor_wgmma : &xg_tensor_mma;
     int width = tiles->widths[xg_tensor_width(tiles, facts, m, n)];
-    double column = wgmma ? fit->column : XG_TENSOR_ROWS / xg_tensor_macs_per_cycle(facts, row);
+    double column =
+        wgmma ? fit->tensor.column : XG_TENSOR_ROWS / xg_tensor_macs_per_cycle(facts, row);
     return before + (double)columns(tiles, facts, m, n, width) * (double)k * column +
-           (double)rounds(tiles, facts, m, n, width) * width * fit->store;
+           (double)rounds(tiles, facts, m, n, width) * width * fit->tensor.store;
 }
 
 double xg_tensor_residue_cycles(const struct xg_device_facts *facts, const struct xg_kernel *row,
@@ -87,6 +89,6 @@ double xg_tensor_residue_cycles(const struct xg_device_facts *facts, const struc
     int64_t tiles = xg_ceil_div(m, row->bm) * xg_ceil_div(n, row->bn) * XG_RESIDUE_MODULI_COUNT;
     double tile = row->bm * row->bn * (double)k / (double)(XG_RESIDUE_MODULI_COUNT * blocks) /
                   xg_tensor_macs_per_cycle(facts, row);
-    return fit->split_launch + elems * fit->residue_bytes / split_rate(facts) +
+    return fit->tensor.launch + elems * fit->residues.element_bytes / split_rate(facts) +
            (double)xg_ceil_div(tiles, xg_max_i64(facts->sm_count / blocks, 1)) * tile;
 }

@@ -4,10 +4,7 @@
 
 const struct xg_generation xg_sm100 = {
     .sm = 100,
-    .ffma = 128,
-    .dmma = 1,
-    .fp16 = 0,
-    .int8 = 0,
+    .rates = {.ffma = 128, .dmma = 1},
     .source = "CUDA C++ Programming Guide, arithmetic instructions: 10.0",
     .cluster_blocks = 8,
     .fit = &xg_fit_sm90,

@@ -6,10 +6,7 @@
  * turns residues off: the data sheet has 1/30 of B200's rate. */
 const struct xg_generation xg_sm103 = {
     .sm = 103,
-    .ffma = 128,
-    .dmma = 1,
-    .fp16 = 0,
-    .int8 = 0,
+    .rates = {.ffma = 128, .dmma = 1},
     .source = "NVIDIA HGX B300 data sheet: FP32 600, FP64 10 TFLOP/s of 8 GPUs",
     .cluster_blocks = 8,
     .fit = &xg_fit_sm90,

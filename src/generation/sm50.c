@@ -4,10 +4,7 @@
 
 const struct xg_generation xg_sm50 = {
     .sm = 50,
-    .ffma = 128,
-    .dmma = 1,
-    .fp16 = 0,
-    .int8 = 0,
+    .rates = {.ffma = 128, .dmma = 1},
     .source = "CUDA C++ Programming Guide, arithmetic instructions: 5.0 to 6.2",
     .cublas_at_once = true,
     .fit = &xg_fit_sm90,

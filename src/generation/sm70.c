@@ -4,10 +4,7 @@
 
 const struct xg_generation xg_sm70 = {
     .sm = 70,
-    .ffma = 64,
-    .dmma = 1,
-    .fp16 = 512,
-    .int8 = 0,
+    .rates = {.ffma = 64, .dmma = 1, .fp16 = 512},
     .source = "NVIDIA Tesla V100 GPU Architecture: 15.7, 125 TFLOP/s of 80 SMs",
     .cublas_at_once = true,
     .fit = &xg_fit_sm90,

@@ -59,7 +59,7 @@ static void compare(const char *name, const char *what, double macs, int sm_coun
  * nowhere else. */
 static void predict(const char *name, struct xg_device_facts facts, double ghz, enum xg_type type)
 {
-    const bool few = facts.fp64_ratio > 2 && facts.generation->int8 > 0;
+    const bool few = facts.fp64_ratio > 2 && facts.generation->rates.int8 > 0;
     const struct xg_kernel *usual = xg_select_emulated(&facts, XG_KERNEL_RESIDUES, NULL);
     facts.residues = xg_select_emulated(&facts, XG_KERNEL_RESIDUES, "ozaki2_mma");
     facts.cublas = xg_type_is_complex(type);
@@ -183,18 +183,18 @@ int main(void)
                 devices[i].fp32);
         compare(name, "FP64", xg_facts_macs_per_cycle(&facts, XG_TYPE_D), count, ghz,
                 devices[i].fp64);
-        compare(name, "FP16", row->fp16, count, ghz, devices[i].fp16);
-        compare(name, "INT8", row->int8, count, ghz, devices[i].int8);
+        compare(name, "FP16", row->rates.fp16, count, ghz, devices[i].fp16);
+        compare(name, "INT8", row->rates.int8, count, ghz, devices[i].int8);
         predict(name, facts, ghz, XG_TYPE_D);
         predict(name, facts, ghz, XG_TYPE_Z);
     }
     /* Devices between the generations, before the first and after the last. */
     XT_CHECK(xg_generation_find(35, NULL) == xg_generation_find(50, NULL));
     XT_CHECK(xg_generation_find(52, "NVIDIA GeForce GTX 980")->sm == 50);
-    XT_CHECK(xg_generation_find(87, NULL)->fp16 == 512);
+    XT_CHECK(xg_generation_find(87, NULL)->rates.fp16 == 512);
     XT_CHECK(xg_generation_find(110, "NVIDIA Thor")->sm == 103);
     XT_CHECK(xg_generation_find(121, "NVIDIA GB10")->sm == 120);
-    XT_CHECK(xg_generation_find(86, NULL)->fp16 == 512);
+    XT_CHECK(xg_generation_find(86, NULL)->rates.fp16 == 512);
     for (int sm = 51; sm < 200; sm++) {
         const struct xg_generation *found = xg_generation_find(sm, NULL);
         XT_CHECK(found->sm <= sm && found->sm >= xg_generation_find(sm - 1, NULL)->sm, "%d", sm);
