@@ -192,7 +192,7 @@ int main(void)
     XT_CHECK(xg_generation_find(35, NULL) == xg_generation_find(50, NULL));
     XT_CHECK(xg_generation_find(52, "NVIDIA GeForce GTX 980")->sm == 50);
     XT_CHECK(xg_generation_find(87, NULL)->rates.fp16 == 512);
-    XT_CHECK(xg_generation_find(110, "NVIDIA Thor")->sm == 103);
+    XT_CHECK(xg_generation_find(104, NULL)->sm == 103);
     XT_CHECK(xg_generation_find(121, "NVIDIA GB10")->sm == 120);
     XT_CHECK(xg_generation_find(86, NULL)->rates.fp16 == 512);
     for (int sm = 51; sm < 200; sm++) {
