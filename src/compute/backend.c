@@ -16,8 +16,8 @@
 static bool wants_cublas(const struct xg_dev *dev, const struct xg_conf *conf)
 {
     const struct xg_kernel *named = conf->kernel ? xg_select_find(conf->kernel) : NULL;
-    return !dev->facts.images || dev->facts.sm < 75 || conf->math == XG_MATH_TF32 ||
-           (named && named->flags & XG_KERNEL_CUBLAS);
+    return !dev->facts.images || xg_facts_generation(&dev->facts)->cublas_at_once ||
+           conf->math == XG_MATH_TF32 || (named && named->flags & XG_KERNEL_CUBLAS);
 }
 
 /* Sets dev->split and facts.pieces; they stay NULL if the device, the driver or this build does not

@@ -48,7 +48,8 @@ bool xg_panel_open(struct xg_dev *dev, enum xg_type type, const struct xg_panel_
 {
     static const char letters[XG_TYPE_COUNT] = {[XG_TYPE_S] = 's', [XG_TYPE_D] = 'd'};
     int code_sm = 0;
-    if (!letters[type] || dev->facts.sm / 10 != 9 || !dev->drv.cuOccupancyMaxActiveClusters)
+    if (!letters[type] || !xg_facts_generation(&dev->facts)->panels ||
+        !dev->drv.cuOccupancyMaxActiveClusters)
         return false;
     for (size_t i = 0; i < count; i++) {
         char entry[64];

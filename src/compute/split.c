@@ -87,7 +87,8 @@ static const struct {
 
 static bool is_used(const struct xg_split *split, enum use use)
 {
-    return use == ALL || (use == CLUSTERS && split->dev->facts.sm >= 90) ||
+    return use == ALL ||
+           (use == CLUSTERS && xg_facts_generation(&split->dev->facts)->cluster_blocks > 0) ||
            use == (split->wgmma ? BY_WGMMA : BY_MMA);
 }
 

@@ -4,14 +4,14 @@
 #define XG_FACTS_H
 
 #include "base/problem.h"
-#include "decide/generation.h"
+#include "generation/generation.h"
 
 struct xg_kernel;
 
 struct xg_device_facts {
     int sm;                                 /* compute capability, 10 * major + minor: 90 */
     int sm_count;                           /* multiprocessors */
-    const struct xg_generation *generation; /* its rates; NULL: found by sm */
+    const struct xg_generation *generation; /* NULL: found by sm */
     int smem_block_bytes; /* largest shared memory of one block, after opting in */
     int fp64_ratio;       /* FP32's rate over FP64's, from the driver; 0: unknown */
     bool clusters;        /* the driver launches blocks in clusters, which sm_90 and newer have */
@@ -27,27 +27,32 @@ struct xg_device_facts {
     double link_bytes_per_s; /* of one direction, from the bus's lanes */
 };
 
-/* The reference: an H200, its clock under these kernels, and PCIe 5.0 x16. */
-static const double XG_REFERENCE_CLOCK_HZ = 1.9e9, XG_REFERENCE_LINK_BYTES_PER_S = 63e9;
+/* The reference: PCIe 5.0 x16. */
+static const double XG_REFERENCE_LINK_BYTES_PER_S = 63e9;
 
 /* The share of a link's nominal rate that staged copies reach. */
 static const double XG_LINK_STAGED_SHARE = 48.0 / 63.0;
 
+/* The device's generation and its fitted figures. */
+static inline const struct xg_generation *xg_facts_generation(const struct xg_device_facts *facts)
+{
+    return facts->generation ? facts->generation : xg_generation_find(facts->sm, NULL);
+}
+
+static inline const struct xg_fit *xg_facts_fit(const struct xg_device_facts *facts)
+{
+    return xg_facts_generation(facts)->fit;
+}
+
 /* The device's rate, or the reference's if it is unknown. */
 static inline double xg_facts_clock_hz(const struct xg_device_facts *facts)
 {
-    return facts->clock_hz > 0 ? facts->clock_hz : XG_REFERENCE_CLOCK_HZ;
+    return facts->clock_hz > 0 ? facts->clock_hz : xg_facts_fit(facts)->pipeline.clock_hz;
 }
 
 static inline double xg_facts_link_bytes_per_s(const struct xg_device_facts *facts)
 {
     return facts->link_bytes_per_s > 0 ? facts->link_bytes_per_s : XG_REFERENCE_LINK_BYTES_PER_S;
-}
-
-/* The rates of the device's generation. */
-static inline const struct xg_generation *xg_facts_generation(const struct xg_device_facts *facts)
-{
-    return facts->generation ? facts->generation : xg_generation_find(facts->sm, NULL);
 }
 
 /* Multiply-adds of the type per cycle of one multiprocessor, by FP64 tensor cores if it has them.
@@ -57,8 +62,8 @@ static inline double xg_facts_macs_per_cycle(const struct xg_device_facts *facts
     const int usual_ratio = 64; /* of graphics devices, if the driver does not report it */
     const struct xg_generation *generation = xg_facts_generation(facts);
     if (!xg_type_is_double(type))
-        return generation->ffma;
-    return generation->ffma * generation->dmma /
+        return generation->rates.ffma;
+    return generation->rates.ffma * generation->rates.dmma /
            (facts->fp64_ratio > 0 ? facts->fp64_ratio : usual_ratio);
 }
 

@@ -40,11 +40,7 @@
 
 #define COPY_BYTES_CORE 8e9 /* one staging thread */
 #define LINK_BYTES (XG_LINK_STAGED_SHARE * XG_REFERENCE_LINK_BYTES_PER_S)
-#define GPU_CLOCK_SHARE (XG_REFERENCE_CLOCK_HZ / 1.98e9) /* of the maximum clock */
-#define GPU_CALL_S 44e-6
-#define GPU_FILL_S 0.08e-3
 #define GPU_START_S 0.4
-#define GPU_LAUNCH_S 5.5e-6 /* for an instance of a batch: 1000 instances of 64^3 take 6.3 ms */
 /*
  * Measured on whole programs: exit takes 0.1 to 0.24 s longer if it waits for the kernel to close
  * the context. The start itself runs beside the program and takes part of a core.
@@ -63,18 +59,19 @@ void xg_model_init(struct xg_model *model, int cores)
 {
     if (cores < 1)
         cores = 1;
+    const struct xg_generation *generation = xg_generation_find(reference_device.sm, NULL);
     *model = (struct xg_model){
         .up_bytes_per_s = fmin(cores * COPY_BYTES_CORE, LINK_BYTES),
         .down_bytes_per_s = fmin(cores * COPY_BYTES_CORE, LINK_BYTES),
-        .gpu_clock_hz = XG_REFERENCE_CLOCK_HZ,
-        .gpu_call_s = GPU_CALL_S,
-        .gpu_fill_s = GPU_FILL_S,
+        .gpu_clock_hz = generation->fit->pipeline.clock_hz,
+        .gpu_call_s = generation->fit->pipeline.call_s,
+        .gpu_fill_s = generation->fit->pipeline.fill_s,
         .gpu_start_s = GPU_START_S,
         .gpu_price_s = GPU_PRICE_S,
         .device = reference_device,
-        .gpu_panels = true,
+        .gpu_panels = generation->panels,
     };
-    model->device.generation = xg_generation_find(reference_device.sm, NULL);
+    model->device.generation = generation;
     model->device.pieces = xg_select_emulated(&reference_device, XG_KERNEL_PIECES, NULL);
     xg_model_set_threads(model, cores);
 }
@@ -103,14 +100,21 @@ static bool same_device(const struct xg_device_facts *a, const struct xg_device_
 
 void xg_model_set_device(struct xg_model *model, const struct xg_model_device *device)
 {
+    const struct xg_generation *generation = xg_facts_generation(&device->facts);
+    const double clock_hz = generation->fit->pipeline.clock_hz;
     bool measured = model->gpu_measured && same_device(&model->device, &device->facts);
     model->device = device->facts;
-    model->gpu_panels = device->facts.sm / 10 == 9;
+    model->gpu_panels = generation->panels;
     if (measured)
         return;
+    if (!model->gpu_measured) {
+        model->gpu_call_s = generation->fit->pipeline.call_s;
+        model->gpu_fill_s = generation->fit->pipeline.fill_s;
+    }
     model->gpu_measured = false;
-    model->gpu_clock_hz =
-        device->clock_hz > 0 ? GPU_CLOCK_SHARE * device->clock_hz : XG_REFERENCE_CLOCK_HZ;
+    model->gpu_clock_hz = clock_hz;
+    if (device->clock_hz > 0)
+        model->gpu_clock_hz = clock_hz / generation->fit->pipeline.clock_most_hz * device->clock_hz;
     if (device->link_bytes_per_s > 0) {
         double link = XG_LINK_STAGED_SHARE * device->link_bytes_per_s;
         model->up_bytes_per_s = fmin(model->up_bytes_per_s, link);
@@ -176,7 +180,8 @@ double xg_model_gpu_seconds(const struct xg_model *model, enum xg_math math,
     double cycles = choice.row ? choice.cycles : xg_select_library_cycles(&model->device, &shape);
     double whole = (double)call->m * (double)call->n * (double)call->k;
     double share = xg_problem_products(call) / whole;
-    double launches = (double)(xg_problem_instances(call) - 1) * GPU_LAUNCH_S;
+    double launches = (double)(xg_problem_instances(call) - 1) *
+                      xg_facts_fit(&model->device)->pipeline.instance_s;
     double kernel = fmax(share * cycles / model->gpu_clock_hz, launches);
     double up = operand_bytes(call) / model->up_bytes_per_s;
     double down = result_bytes(call) / model->down_bytes_per_s;

@@ -8,17 +8,6 @@
 #include "decide/tensor.h"
 #include "kernels/table.h"
 
-/*
- * Pieces pay if FP32 arithmetic takes longer than this share of the busier direction of the link
- * plus PIECES_LAUNCHES_S. A run of pieces needs several launches, and a product that is bound by
- * the link would wait for them (1536^3: 0.67 ms instead of 0.60; 2048^3: 0.99 instead of 1.04).
- */
-static const double PIECES_LINK_SHARE = 0.4, PIECES_LAUNCHES_S = 1e-4;
-
-/* Pieces must be predicted faster by this factor: for narrow products with a small k the predicted
- * time is up to a half too short. */
-static const double PIECES_MARGIN = 1.3;
-
 /* An instance of a batch that moves this many bytes keeps the pipeline busy alone. */
 static const double ALONE_BYTES = 24 << 20;
 
@@ -137,18 +126,20 @@ struct xg_choice xg_route_resident(const struct xg_device_facts *facts, enum xg_
     double cycles = kernel.cycles;
     if (!kernel.row && xg_type_is_complex(shape->type)) /* cuBLAS may not be loaded yet */
         cycles = xg_select_library_cycles(facts, shape);
-    bool wins = named || cycles == 0 || PIECES_MARGIN * pieces.cycles < cycles;
+    bool wins = named || cycles == 0 || xg_facts_fit(facts)->pieces.margin * pieces.cycles < cycles;
     return pieces.row && wins ? pieces : kernel;
 }
 
-/* Whether an FP32 kernel takes long compared with the link. */
+/* Whether an FP32 kernel takes long compared with the link, so that pieces pay. */
 static bool arithmetic_binds(const struct xg_device_facts *facts, struct xg_choice kernel,
                              const struct xg_problem *call)
 {
+    const struct xg_fit *fit = xg_facts_fit(facts);
     double m = (double)call->m, n = (double)call->n, k = (double)call->k;
     double bytes = fmax(k * (m + n), m * n) * (double)xg_problem_elem_bytes(call);
     return kernel.cycles / xg_facts_clock_hz(facts) >
-           PIECES_LAUNCHES_S + PIECES_LINK_SHARE * bytes / xg_facts_link_bytes_per_s(facts);
+           fit->pieces.launches_s +
+               fit->pieces.link_share * bytes / xg_facts_link_bytes_per_s(facts);
 }
 
 static void choose_whole(struct xg_route *route, const struct xg_problem *call)

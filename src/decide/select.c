@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Ranks the rows of the kernel table for a shape by predicted time, and chooses the fastest. */
+/* Ranks the rows of the kernel table for a shape by predicted time, and chooses the fastest. The
+ * figures of the prediction are the generation's (generation.h). */
 #include "decide/select.h"
 
 #include <math.h>
@@ -8,75 +9,18 @@
 #include "decide/tensor.h"
 #include "kernels/kabi.h"
 
-/*
- * Constants in cycles and bytes per cycle, fitted to bench/kernels on an H200 over some hundred
- * products, rows and splits. The rows' efficiencies in the table belong to these constants.
- */
-static const double LAUNCH_CYCLES = 200.0;  /* until the first block runs, and after the last */
-static const double BLOCK_CYCLES = 2100.0;  /* a block's first loads and last stores, of floats */
-static const double LONE_CYCLES = 4200.0;   /* the same for a block alone on an SM, where nothing
-                                             * hides them */
-static const double STEP_CYCLES = 50.0;     /* the least time of a step along k */
-static const double WARPS_FULL = 16.0;      /* warps of an SM that reach a kernel's full rate */
-static const double WARPS_HALF = 1.8;       /* the rise of the rate: rate_share */
-static const double GROUP_CYCLES = 700.0;   /* the warps of a block add their sums */
-static const double CLUSTER_CYCLES = 800.0; /* blocks of a cluster meet */
-/* Blocks of a cluster add their sums: for each further block and a tile of this many floats. */
-static const double CLUSTER_TILE_CYCLES = 2000.0, CLUSTER_TILE = 128 * 128;
-static const double SCRATCH_CYCLES = 4800.0;     /* the second launch of a split by scratch */
-static const double SCRATCH_SLICE_CYCLES = 10.0; /* for each slice: the sums are read in turns */
-static const double SCRATCH_BYTES_PER_CYCLE = 2200.0;
-static const double MEMORY_BYTES_PER_CYCLE = 2700.0; /* operands and C, once each */
-static const double CACHE_BYTES_PER_CYCLE = 4000.0;  /* operands, once for each tile that needs
-                                                      * them */
-static const double ROWS_CYCLES = 2000.0;            /* a block's stores to C of any alignment */
-static const double COPY_CYCLES = 3600.0;            /* the launch that repacks operands */
-static const double COPY_BYTES_PER_CYCLE = 1550.0;   /* read and written */
-
-/*
- * Costs of copies of 4 bytes instead of 16. TURN_CYCLES: per element of an operand that is
- * transposed while it is copied; the table's efficiencies include this for an A that is not
- * transposed. UNALIGNED_SHARE: the remaining rate of rows for any alignment if nothing is aligned.
- */
-static const double TURN_CYCLES = 0.04, UNALIGNED_SHARE = 0.9;
-
-/* The cost in floats of a step of k for a few adjacent results, because memory lines are read only
- * in part. */
-static const double LINE_FLOATS = 16.0;
-
-/* The number of warps that an SM holds if a row does not state it. */
-enum { WARPS_RESIDENT = 32 };
-
-/*
- * The blocks of a cluster that every device with clusters can run, and the share of the SMs that
- * such clusters use: a cluster lies within a group of SMs and seldom fills it (H200: 120 of 132;
- * clusters of 2 fit).
- */
-enum { CLUSTER_MAX = 8 };
-static const double CLUSTER_SHARE = 120.0 / 132.0;
-
 /* share.cuh counts steps in 32 bits. */
 static const double SHARE_STEPS_END = 0x1p31;
 
 /* The most slices whose sums one thread adds. */
 enum { SUM_FEW = 16 };
 
-/* Multiprocessors of the device on which the constants above were measured. */
-static const double REFERENCE_SMS = 132.0;
-
-/* The assumed efficiency of a library that is not in the table. */
-static const double USUAL_EFFICIENCY = 0.8;
+/* The floats of a tile for which fit->cluster.tile counts. */
+static const double CLUSTER_TILE = 128 * 128;
 _Static_assert(XG_KERNEL_TYPE_D == (int)XG_TYPE_D, "the table's word for the type");
 
 /* route.h decides about these rows. */
 enum { EMULATED = XG_KERNEL_PIECES | XG_KERNEL_RESIDUES };
-
-/* A device uses residues if its rate on doubles by residues is at least this many times that of its
- * FP64 units. GeForce devices have 14, A100 and Hopper 0.6 to 1. */
-static const double RESIDUES_GAIN = 2;
-
-/* The smallest depths for which pieces and residues are considered. */
-enum { PIECES_DEPTH_MIN = 128, RESIDUES_DEPTH_MIN = 64 };
 
 const struct xg_kernel *xg_select_find(const char *name)
 {
@@ -132,15 +76,15 @@ static double all_steps(const struct xg_kernel *row, const struct xg_shape *shap
 
 static bool runs_on(const struct xg_kernel *row, const struct xg_device_facts *facts)
 {
-    return facts->images &&
-           (row->flags & XG_KERNEL_WGMMA ? facts->sm == row->sm_min : facts->sm >= row->sm_min);
+    return facts->images && (row->flags & XG_KERNEL_WGMMA ? xg_facts_generation(facts)->wgmma
+                                                          : facts->sm >= row->sm_min);
 }
 
 static bool gains(const struct xg_kernel *row, const struct xg_device_facts *facts)
 {
     return !(row->flags & XG_KERNEL_RESIDUES) ||
            xg_tensor_macs_per_cycle(facts, row) >=
-               RESIDUES_GAIN * xg_facts_macs_per_cycle(facts, XG_TYPE_D);
+               xg_facts_fit(facts)->residues.gain * xg_facts_macs_per_cycle(facts, XG_TYPE_D);
 }
 
 const struct xg_kernel *xg_select_emulated(const struct xg_device_facts *facts, unsigned flag,
@@ -166,9 +110,11 @@ static bool serves(const struct xg_kernel *row, const struct xg_device_facts *fa
     if (!xg_select_is_of(row, shape->type))
         return false;
     if (row->flags & XG_KERNEL_RESIDUES)
-        return row == facts->residues && runs_on(row, facts) && shape->k >= RESIDUES_DEPTH_MIN;
+        return row == facts->residues && runs_on(row, facts) &&
+               shape->k >= xg_facts_fit(facts)->residues.depth_min;
     if (row->flags & XG_KERNEL_PIECES)
-        return row == facts->pieces && runs_on(row, facts) && shape->k >= PIECES_DEPTH_MIN;
+        return row == facts->pieces && runs_on(row, facts) &&
+               shape->k >= xg_facts_fit(facts)->pieces.depth_min;
     if (!runs_on(row, facts) || facts->smem_block_bytes < row->smem_bytes)
         return false;
     if (row->flags & (XG_KERNEL_SLICES | XG_KERNEL_COPIES) ||
@@ -207,12 +153,13 @@ static double elem_floats(const struct xg_kernel *row)
 }
 
 /*
- * The share of its full rate that an SM reaches with this many warps: 1 from WARPS_FULL on. With
+ * The share of its full rate that an SM reaches with this many warps: 1 from warps.full on. With
  * fewer warps latency is not hidden: one warp reaches about 30 %, and four reach 70 %.
  */
-static double rate_share(double warps)
+static double rate_share(const struct xg_fit *fit, double warps)
 {
-    double share = warps / (warps + WARPS_HALF) * (WARPS_FULL + WARPS_HALF) / WARPS_FULL;
+    double half = fit->warps.half, full = fit->warps.full;
+    double share = warps / (warps + half) * (full + half) / full;
     return share < 1.0 ? share : 1.0;
 }
 
@@ -228,30 +175,32 @@ static double smaller(double x, double y)
 
 /* The additional cycles of a block's step along k compared with operands that are not
  * transposed. */
-static double turn_cycles(const struct xg_kernel *row, const struct xg_shape *shape)
+static double turn_cycles(const struct xg_fit *fit, const struct xg_kernel *row,
+                          const struct xg_shape *shape)
 {
     if (!(row->flags & (XG_KERNEL_VEC4 | XG_KERNEL_SPLIT)) || row->flags & XG_KERNEL_SCALAR ||
         row->type != (int)XG_TYPE_S)
         return 0.0;
     double elems = (shape->transb ? row->bn : 0) - (shape->transa ? row->bm : 0);
-    return TURN_CYCLES * elems * row->bk;
+    return fit->copy.turn * elems * row->bk;
 }
 
 /* The cycles of an SM for `count` blocks at once, each with `steps` steps of `depth` along k. */
 static double round_cycles(const struct xg_kernel *row, const struct xg_device_facts *facts,
                            const struct xg_shape *shape, double count, double steps, double depth)
 {
+    const struct xg_fit *fit = xg_facts_fit(facts);
     double warps = count * row->threads_x * row->threads_y / 32;
     double macs = count * row->bm * row->bn * depth;
     double rate = xg_facts_macs_per_cycle(facts, (enum xg_type)row->type) * row->efficiency *
-                  rate_share(warps);
+                  rate_share(fit, warps);
     bool quads =
         row->flags & XG_KERNEL_SPLIT && !(row->flags & (XG_KERNEL_VECTOR | XG_KERNEL_SCALAR));
     if (shape->unaligned && quads)
-        rate *= UNALIGNED_SHARE;
-    double step = macs / rate + count * turn_cycles(row, shape);
-    double stores = row->flags & XG_KERNEL_REPACKED ? ROWS_CYCLES : 0.0;
-    return BLOCK_CYCLES * elem_floats(row) + stores + steps * larger(step, STEP_CYCLES);
+        rate *= fit->memory.unaligned_share;
+    double step = macs / rate + count * turn_cycles(fit, row, shape);
+    double stores = row->flags & XG_KERNEL_REPACKED ? fit->kernel.rows : 0.0;
+    return fit->kernel.block * elem_floats(row) + stores + steps * larger(step, fit->kernel.step);
 }
 
 /* Combines two times that overlap: with the fourth power a clearly longer time hides the other. */
@@ -271,13 +220,14 @@ static double overlap(double x, double y)
 static double slices_cycles(const struct xg_kernel *row, const struct xg_device_facts *facts,
                             const struct xg_shape *shape, struct xg_slices slices)
 {
+    const struct xg_fit *fit = xg_facts_fit(facts);
     double m = (double)shape->m, n = (double)shape->n, k = (double)shape->k;
     double tiles = tiles_of(row, shape);
     double steps = ceil_ratio(ceil_ratio(k, row->bk), slices.count);
     double held = row->blocks;
     if (row->blocks == 0)
-        held = larger(1.0, whole(WARPS_RESIDENT * 32.0 / (row->threads_x * row->threads_y)));
-    double reach = slices.scratch || slices.count <= 2 ? 1.0 : CLUSTER_SHARE;
+        held = larger(1.0, whole(fit->warps.held * 32.0 / (row->threads_x * row->threads_y)));
+    double reach = slices.scratch || slices.count <= 2 ? 1.0 : fit->cluster.share;
     double deepest = ceil_ratio(tiles * slices.count, reach * facts->sm_count);
     double rounds = whole(deepest / held), rest = deepest - rounds * held;
     double depth = row->flags & XG_KERNEL_ONE_STEP ? k : row->bk;
@@ -285,23 +235,25 @@ static double slices_cycles(const struct xg_kernel *row, const struct xg_device_
     if (rest > 0.0)
         busy += round_cycles(row, facts, shape, rest, steps, depth);
     if (held == 1.0 && deepest > 1.0)
-        busy += (deepest - 1.0) * LONE_CYCLES;
+        busy += (deepest - 1.0) * fit->kernel.lone;
 
-    double share = facts->sm_count / REFERENCE_SMS; /* of the reference's bandwidth, because the
-                                                     * device's is unknown */
-    double memory = elem_bytes(row) * (m * k + k * n + m * n) / (MEMORY_BYTES_PER_CYCLE * share);
+    double share = facts->sm_count / fit->kernel.sms; /* of the measured device's bandwidth, because
+                                                       * this device's is unknown */
+    double memory =
+        elem_bytes(row) * (m * k + k * n + m * n) / (fit->memory.bytes_per_cycle * share);
     double extent = row->bm + row->bn;
     if (row->flags & XG_KERNEL_VECTOR)
-        extent = larger(extent, LINE_FLOATS);
-    double cache = elem_bytes(row) * tiles * extent * k / (CACHE_BYTES_PER_CYCLE * share);
-    double merge = row->groups > 1 ? GROUP_CYCLES : 0.0;
+        extent = larger(extent, fit->memory.line_floats);
+    double cache =
+        elem_bytes(row) * tiles * extent * k / (fit->memory.cache_bytes_per_cycle * share);
+    double merge = row->groups > 1 ? fit->warps.add : 0.0;
     if (slices.scratch)
-        merge += SCRATCH_CYCLES + SCRATCH_SLICE_CYCLES * slices.count +
-                 8.0 * slices.count * m * n / (SCRATCH_BYTES_PER_CYCLE * share);
+        merge += fit->scratch.launch + fit->scratch.slice * slices.count +
+                 8.0 * slices.count * m * n / (fit->scratch.bytes_per_cycle * share);
     else if (slices.count > 1)
-        merge += CLUSTER_CYCLES + CLUSTER_TILE_CYCLES * elem_floats(row) * (slices.count - 1) *
-                                      row->bm * row->bn / CLUSTER_TILE;
-    return LAUNCH_CYCLES + overlap(busy, larger(memory, cache)) + merge;
+        merge += fit->cluster.meet + fit->cluster.tile * elem_floats(row) * (slices.count - 1) *
+                                         row->bm * row->bn / CLUSTER_TILE;
+    return fit->kernel.launch + overlap(busy, larger(memory, cache)) + merge;
 }
 
 size_t xg_select_slices_bytes(struct xg_slices slices, int64_t m, int64_t n)
@@ -321,7 +273,7 @@ static bool slices_admitted(const struct xg_kernel *row, const struct xg_device_
     if (slices.count < 2 || slices.count > xg_ceil_div(shape->k, row->bk))
         return false;
     if (!slices.scratch)
-        return facts->clusters && facts->sm >= 90 && slices.count <= CLUSTER_MAX;
+        return facts->clusters && slices.count <= xg_facts_generation(facts)->cluster_blocks;
     if (row->type != (int)XG_TYPE_S) /* no kernel adds their sums */
         return false;
     double bytes = 4.0 * slices.count * (double)shape->m * (double)xg_round_up(shape->n, 4);
@@ -344,12 +296,14 @@ static struct xg_slices even_shares(const struct xg_kernel *row,
     size_t bytes = xg_select_slices_bytes(even, shape->m, shape->n);
     if (bytes > facts->scratch_bytes || steps < even.count || steps >= SHARE_STEPS_END)
         return WHOLE_TILES;
-    double share = facts->sm_count / REFERENCE_SMS;
-    double busy = BLOCK_CYCLES + round_cycles(row, facts, shape, row->blocks,
-                                              ceil_ratio(steps, even.count), row->bk);
-    double memory = 4.0 * (m * k + k * n + m * n) / (MEMORY_BYTES_PER_CYCLE * share);
-    double merge = SCRATCH_CYCLES + 2.0 * (double)bytes / (SCRATCH_BYTES_PER_CYCLE * share);
-    double took = LAUNCH_CYCLES + overlap(busy, memory) + merge;
+    const struct xg_fit *fit = xg_facts_fit(facts);
+    double share = facts->sm_count / fit->kernel.sms;
+    double busy = fit->kernel.block + round_cycles(row, facts, shape, row->blocks,
+                                                   ceil_ratio(steps, even.count), row->bk);
+    double memory = 4.0 * (m * k + k * n + m * n) / (fit->memory.bytes_per_cycle * share);
+    double merge =
+        fit->scratch.launch + 2.0 * (double)bytes / (fit->scratch.bytes_per_cycle * share);
+    double took = fit->kernel.launch + overlap(busy, memory) + merge;
     if (took >= *cycles)
         return WHOLE_TILES;
     *cycles = took;
@@ -395,9 +349,10 @@ static double copy_cycles(const struct xg_device_facts *facts, const struct xg_s
 {
     int copies = (shape->unaligned || !shape->transa || shape->m % 4 ? XG_COPY_A : 0) |
                  (shape->unaligned || shape->transb || shape->n % 4 ? XG_COPY_B : 0);
-    double share = facts->sm_count / REFERENCE_SMS;
+    const struct xg_fit *fit = xg_facts_fit(facts);
+    double share = facts->sm_count / fit->kernel.sms;
     double bytes = 2.0 * (double)xg_select_copies_bytes(copies, shape->m, shape->n, shape->k);
-    return copies ? COPY_CYCLES + bytes / (COPY_BYTES_PER_CYCLE * share) : 0.0;
+    return copies ? fit->copy.launch + bytes / (fit->copy.bytes_per_cycle * share) : 0.0;
 }
 
 static double library_cycles(const struct xg_device_facts *facts, double efficiency,
@@ -405,13 +360,13 @@ static double library_cycles(const struct xg_device_facts *facts, double efficie
 {
     double macs = (double)shape->m * (double)shape->n * (double)shape->k *
                   (xg_type_is_complex(shape->type) ? 4.0 : 1.0);
-    return LAUNCH_CYCLES +
+    return xg_facts_fit(facts)->kernel.launch +
            macs / (xg_facts_macs_per_cycle(facts, shape->type) * efficiency * facts->sm_count);
 }
 
 double xg_select_library_cycles(const struct xg_device_facts *facts, const struct xg_shape *shape)
 {
-    return library_cycles(facts, USUAL_EFFICIENCY, shape);
+    return library_cycles(facts, xg_facts_fit(facts)->library_efficiency, shape);
 }
 
 struct xg_choice xg_select_row(const struct xg_kernel *row, const struct xg_device_facts *facts,

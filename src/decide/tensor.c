@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Predicts products on tensor cores from rounds of tiles; the constants are of an H200
- * (NOTES.md). */
+/* Predicts products on tensor cores from rounds of tiles, by the generation's fitted figures. */
 #include "decide/tensor.h"
 
 #include <math.h>
@@ -11,18 +10,8 @@
 const struct xg_tensor_tiles xg_tensor_wgmma = {XG_TENSOR_CLUSTER, {192, 176, 128}};
 const struct xg_tensor_tiles xg_tensor_mma = {1, {192, 128}};
 
-/* A column of a tile of wgmma takes COLUMN_CYCLES per element of k and STORE_CYCLES for its store;
- * the start and the end of a tile cost as much as WIDTH_FIXED columns. */
-static const double COLUMN_CYCLES = 0.22, STORE_CYCLES = 80.0;
-enum { WIDTH_FIXED = 16 };
-
-/* The split reads 4 bytes per element and writes as many, at this rate of each multiprocessor; the
- * launches take LAUNCH_CYCLES. */
-static const double SPLIT_BYTES = 8.0, SPLIT_BYTES_PER_CYCLE = 10.6, LAUNCH_CYCLES = 60000.0;
-
-/* An element of an operand is read twice as a double and written as residues; an element of C takes
- * as many. The arithmetic takes as long as a third more bytes. */
-static const double RESIDUE_BYTES = 43.0;
+/* The split reads 4 bytes per element and writes as many. */
+static const double SPLIT_BYTES = 8.0;
 
 /* Products of FP16 pieces that replace one product of FP32. */
 static const double FP16_PRODUCTS = 3;
@@ -34,7 +23,8 @@ int64_t xg_tensor_count(const struct xg_tensor_tiles *tiles, int width, int64_t 
 
 static double split_rate(const struct xg_device_facts *facts)
 {
-    return SPLIT_BYTES_PER_CYCLE * (double)xg_max_i64(facts->sm_count, 1);
+    return xg_facts_fit(facts)->tensor.split_bytes_per_cycle *
+           (double)xg_max_i64(facts->sm_count, 1);
 }
 
 /* The most tiles that a cluster computes, one after the other. */
@@ -49,7 +39,7 @@ static int64_t rounds(const struct xg_tensor_tiles *tiles, const struct xg_devic
 static int64_t columns(const struct xg_tensor_tiles *tiles, const struct xg_device_facts *facts,
                        int64_t m, int64_t n, int width)
 {
-    return rounds(tiles, facts, m, n, width) * (width + WIDTH_FIXED);
+    return rounds(tiles, facts, m, n, width) * (width + xg_facts_fit(facts)->tensor.width_fixed);
 }
 
 int xg_tensor_width(const struct xg_tensor_tiles *tiles, const struct xg_device_facts *facts,
@@ -68,34 +58,37 @@ double xg_tensor_macs_per_cycle(const struct xg_device_facts *facts, const struc
     const struct xg_generation *generation = xg_facts_generation(facts);
     const double efficiency = row->efficiency;
     if (row->flags & XG_KERNEL_RESIDUES)
-        return efficiency * fmax(generation->int8, XG_RESIDUE_MODULI_COUNT) /
+        return efficiency * fmax(generation->rates.int8, XG_RESIDUE_MODULI_COUNT) /
                XG_RESIDUE_MODULI_COUNT;
     if (row->flags & XG_KERNEL_WGMMA)
-        return efficiency * generation->ffma;
-    return efficiency * fmax(generation->fp16, generation->ffma) / FP16_PRODUCTS;
+        return efficiency * generation->rates.ffma;
+    return efficiency * fmax(generation->rates.fp16, generation->rates.ffma) / FP16_PRODUCTS;
 }
 
 double xg_tensor_cycles(const struct xg_device_facts *facts, const struct xg_kernel *row, int64_t m,
                         int64_t n, int64_t k)
 {
+    const struct xg_fit *fit = xg_facts_fit(facts);
     double before =
-        LAUNCH_CYCLES + ((double)m + (double)n) * (double)k * SPLIT_BYTES / split_rate(facts);
+        fit->tensor.launch + ((double)m + (double)n) * (double)k * SPLIT_BYTES / split_rate(facts);
     bool wgmma = row->flags & XG_KERNEL_WGMMA;
     const struct xg_tensor_tiles *tiles = wgmma ? &xg_tensor_wgmma : &xg_tensor_mma;
     int width = tiles->widths[xg_tensor_width(tiles, facts, m, n)];
-    double column = wgmma ? COLUMN_CYCLES : XG_TENSOR_ROWS / xg_tensor_macs_per_cycle(facts, row);
+    double column =
+        wgmma ? fit->tensor.column : XG_TENSOR_ROWS / xg_tensor_macs_per_cycle(facts, row);
     return before + (double)columns(tiles, facts, m, n, width) * (double)k * column +
-           (double)rounds(tiles, facts, m, n, width) * width * STORE_CYCLES;
+           (double)rounds(tiles, facts, m, n, width) * width * fit->tensor.store;
 }
 
 double xg_tensor_residue_cycles(const struct xg_device_facts *facts, const struct xg_kernel *row,
                                 int64_t m, int64_t n, int64_t k)
 {
+    const struct xg_fit *fit = xg_facts_fit(facts);
     double elems = ((double)m + (double)n) * (double)k + (double)m * (double)n;
     int64_t blocks = row->flags & XG_KERNEL_WGMMA ? XG_TENSOR_CLUSTER : 1; /* that share a tile */
     int64_t tiles = xg_ceil_div(m, row->bm) * xg_ceil_div(n, row->bn) * XG_RESIDUE_MODULI_COUNT;
     double tile = row->bm * row->bn * (double)k / (double)(XG_RESIDUE_MODULI_COUNT * blocks) /
                   xg_tensor_macs_per_cycle(facts, row);
-    return LAUNCH_CYCLES + elems * RESIDUE_BYTES / split_rate(facts) +
+    return fit->tensor.launch + elems * fit->residues.element_bytes / split_rate(facts) +
            (double)xg_ceil_div(tiles, xg_max_i64(facts->sm_count / blocks, 1)) * tile;
 }

@@ -4,7 +4,7 @@
 . "$srcdir/tests/gate/lib"
 
 # The folders of src/: each includes those before it; the files in src/ itself all of them.
-layers='base host decide verify device compute pipeline report'
+layers='base host generation decide verify device compute pipeline report'
 
 # rules: each #include against the rules of its folder.
 rules() {

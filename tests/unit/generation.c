@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The generations' rates give the peaks of data sheets, and predict products of doubles by
- * integers.
- */
+ * integers. */
 #include <math.h>
 #include <string.h>
 
@@ -30,6 +29,7 @@ static const struct {
     {"NVIDIA L40S", 89, 142, 64, 2.52, 91.6, 362, 1.43, 733},
     {"NVIDIA H100 80GB HBM3", 90, 132, 2, 1.98, 66.9, 0, 66.9, 0},
     {"NVIDIA B200", 100, 148, 2, 1.965, 74.4, 0, 37.2, 0},
+    {"NVIDIA B300", 103, 148, 64, 1.98, 75, 0, 0, 0}, /* FP64: 1.25, coarsely rounded */
     {"NVIDIA GeForce RTX 5080", 120, 84, 64, 2.617, 56.3, 112.6, 0.88, 450},
     {"NVIDIA GeForce RTX 5090", 120, 170, 64, 2.407, 104.8, 209.5, 1.64, 838},
     {"NVIDIA RTX PRO 6000 Blackwell Workstation Edition", 120, 188, 64, 2.617, 126, 503.8, 1.97,
@@ -55,10 +55,11 @@ static void compare(const char *name, const char *what, double macs, int sm_coun
              name, what, ours, published);
 }
 
-/* Products from integers are faster where the FP64 units are few, and nowhere else. */
+/* Products from integers are faster where the FP64 units are few and the INT8 rate is known, and
+ * nowhere else. */
 static void predict(const char *name, struct xg_device_facts facts, double ghz, enum xg_type type)
 {
-    const bool few = facts.fp64_ratio > 2;
+    const bool few = facts.fp64_ratio > 2 && facts.generation->rates.int8 > 0;
     const struct xg_kernel *usual = xg_select_emulated(&facts, XG_KERNEL_RESIDUES, NULL);
     facts.residues = xg_select_emulated(&facts, XG_KERNEL_RESIDUES, "ozaki2_mma");
     facts.cublas = xg_type_is_complex(type);
@@ -182,16 +183,22 @@ int main(void)
                 devices[i].fp32);
         compare(name, "FP64", xg_facts_macs_per_cycle(&facts, XG_TYPE_D), count, ghz,
                 devices[i].fp64);
-        compare(name, "FP16", row->fp16, count, ghz, devices[i].fp16);
-        compare(name, "INT8", row->int8, count, ghz, devices[i].int8);
+        compare(name, "FP16", row->rates.fp16, count, ghz, devices[i].fp16);
+        compare(name, "INT8", row->rates.int8, count, ghz, devices[i].int8);
         predict(name, facts, ghz, XG_TYPE_D);
         predict(name, facts, ghz, XG_TYPE_Z);
     }
-    /* Devices between the rows, before the first and after the last. */
-    XT_CHECK(xg_generation_find(52, "NVIDIA GeForce GTX 980")->sm == 0);
-    XT_CHECK(xg_generation_find(87, NULL)->fp16 == 512);
-    XT_CHECK(xg_generation_find(103, "NVIDIA B300")->sm == 100);
+    /* Devices between the generations, before the first and after the last. */
+    XT_CHECK(xg_generation_find(35, NULL) == xg_generation_find(50, NULL));
+    XT_CHECK(xg_generation_find(52, "NVIDIA GeForce GTX 980")->sm == 50);
+    XT_CHECK(xg_generation_find(87, NULL)->rates.fp16 == 512);
+    XT_CHECK(xg_generation_find(104, NULL)->sm == 103);
     XT_CHECK(xg_generation_find(121, "NVIDIA GB10")->sm == 120);
-    XT_CHECK(xg_generation_find(86, NULL)->fp16 == 512 && !xg_generation_find(86, NULL)->name);
+    XT_CHECK(xg_generation_find(86, NULL)->rates.fp16 == 512);
+    for (int sm = 51; sm < 200; sm++) {
+        const struct xg_generation *found = xg_generation_find(sm, NULL);
+        XT_CHECK(found->sm <= sm && found->sm >= xg_generation_find(sm - 1, NULL)->sm, "%d", sm);
+        XT_CHECK(found->fit && found->source, "%d", sm);
+    }
     return xt_done();
 }

@@ -390,7 +390,7 @@ static void test_double_ranking(void)
  */
 static void test_double_times(void)
 {
-    static const double clock_hz = 1.9e9; /* the model's, src/decide/model.c */
+    static const double clock_hz = 1.9e9; /* src/generation/sm90.c */
     static const struct {
         const char *name;
         double us[4]; /* of 1024, 2048, 4096 and 8192 */
