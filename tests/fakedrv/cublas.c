@@ -14,15 +14,6 @@ struct cublasContext {
     unsigned calls;
 };
 
-int cublasCreate_v2(struct cublasContext **out);
-int cublasDestroy_v2(struct cublasContext *handle);
-int cublasSetMathMode(struct cublasContext *handle, int mode);
-int cublasSetStream_v2(struct cublasContext *handle, CUstream stream);
-int cublasSetWorkspace_v2(struct cublasContext *handle, void *memory, size_t bytes);
-int cublasSgemm_v2(struct cublasContext *handle, int transa, int transb, int m, int n, int k,
-                   const float *alpha, const float *a, int lda, const float *b, int ldb,
-                   const float *beta, float *c, int ldc);
-
 /* Each function is one to the driver's call counts and faults, by its own name. */
 static int status_of(CUresult result, int otherwise)
 {
@@ -136,9 +127,6 @@ static int queue_gemm(struct cublasContext *handle, const char *name, struct xg_
 #define FAKE_GEMM(Letter, type_, number, im)                                                       \
     int cublas##Letter##gemm_v2(struct cublasContext *handle, int transa, int transb, int m,       \
                                 int n, int k, const number *alpha, const void *a, int lda,         \
-                                const void *b, int ldb, const number *beta, void *c, int ldc);     \
-    int cublas##Letter##gemm_v2(struct cublasContext *handle, int transa, int transb, int m,       \
-                                int n, int k, const number *alpha, const void *a, int lda,         \
                                 const void *b, int ldb, const number *beta, void *c, int ldc)      \
     {                                                                                              \
         struct xg_problem p = {.type = type_,                                                      \
@@ -190,9 +178,6 @@ static int queue_triangular(struct cublasContext *handle, const char *name, stru
 #define FAKE_TRIANGULAR(Letter, type_, number, im)                                                 \
     int cublas##Letter##trmm_v2(struct cublasContext *handle, int side, int uplo, int trans,       \
                                 int diag, int m, int n, const number *alpha, const void *a,        \
-                                int lda, const void *b, int ldb, void *c, int ldc);                \
-    int cublas##Letter##trmm_v2(struct cublasContext *handle, int side, int uplo, int trans,       \
-                                int diag, int m, int n, const number *alpha, const void *a,        \
                                 int lda, const void *b, int ldb, void *c, int ldc)                 \
     {                                                                                              \
         struct xg_problem p = {.op = XG_OP_TRMM,                                                   \
@@ -207,9 +192,6 @@ static int queue_triangular(struct cublasContext *handle, const char *name, stru
         return queue_triangular(handle, "cublas" #Letter "trmm", p, side, uplo, trans, a, lda, b,  \
                                 ldb);                                                              \
     }                                                                                              \
-    int cublas##Letter##trsm_v2(struct cublasContext *handle, int side, int uplo, int trans,       \
-                                int diag, int m, int n, const number *alpha, const void *a,        \
-                                int lda, void *b, int ldb);                                        \
     int cublas##Letter##trsm_v2(struct cublasContext *handle, int side, int uplo, int trans,       \
                                 int diag, int m, int n, const number *alpha, const void *a,        \
                                 int lda, void *b, int ldb)                                         \

@@ -29,7 +29,6 @@ void fake_context_lose(CUcontext context, CUresult code)
 
 static atomic_bool released;
 
-void fakecuda_release(void);
 void fakecuda_release(void)
 {
     released = true;

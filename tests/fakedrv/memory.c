@@ -240,7 +240,6 @@ CUresult CUDAAPI cuPointerGetAttributes(unsigned int count, CUpointer_attribute 
     return fake_leave(result);
 }
 
-long fakecuda_copies(const void *address);
 long fakecuda_copies(const void *address)
 {
     pthread_mutex_lock(&fake.lock);

@@ -62,7 +62,6 @@ bool fake_wants(const struct xg_triangle *wanted, enum xg_type type, int64_t i, 
     return wants;
 }
 
-long fakecuda_left(int type);
 long fakecuda_left(int type)
 {
     return left_count[type];

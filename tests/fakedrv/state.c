@@ -258,7 +258,6 @@ bool fake_releases(CUresult result)
            result != CUDA_ERROR_INVALID_CONTEXT && result != CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 }
 
-void fakecuda_fail(const char *name, long nth, int code, enum fakecuda_after after);
 void fakecuda_fail(const char *name, long nth, int code, enum fakecuda_after after)
 {
     pthread_mutex_lock(&fake.lock);
@@ -266,7 +265,6 @@ void fakecuda_fail(const char *name, long nth, int code, enum fakecuda_after aft
     pthread_mutex_unlock(&fake.lock);
 }
 
-long fakecuda_calls(const char *name);
 long fakecuda_calls(const char *name)
 {
     long calls = 0;
@@ -282,7 +280,6 @@ long fakecuda_calls(const char *name)
     return calls;
 }
 
-long fakecuda_faults(const char *name);
 long fakecuda_faults(const char *name)
 {
     pthread_mutex_lock(&fake.lock);
@@ -294,13 +291,11 @@ long fakecuda_faults(const char *name)
     return injected;
 }
 
-long fakecuda_forked_calls(void);
 long fakecuda_forked_calls(void)
 {
     return forked_count;
 }
 
-void fakecuda_live(struct fakecuda_live *live);
 void fakecuda_live(struct fakecuda_live *live)
 {
     pthread_mutex_lock(&fake.lock);
@@ -308,7 +303,6 @@ void fakecuda_live(struct fakecuda_live *live)
     pthread_mutex_unlock(&fake.lock);
 }
 
-void fakecuda_reset(unsigned long seed);
 void fakecuda_reset(unsigned long seed)
 {
     pthread_mutex_lock(&fake.lock);
