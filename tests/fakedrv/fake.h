@@ -175,24 +175,38 @@ CUresult fake_copies_queue(const struct xg_sgemm_args *args, CUstream stream);
  * upper half. Takes the lock. */
 void fake_result_flip(void *c, int64_t m, int64_t n, int64_t ldc, bool wide);
 
-/* A kernel that is known by its name; the numbers are of its file. */
+/* A kernel that is known by its name. Its file says what kind and extent are. */
 struct fake_kernel {
     const char *name;
-    int role, kind, extent;
+    const struct fake_role *role;
+    int kind, extent;
 };
+/* A launch of it, with a copy of its parameter. */
 struct fake_launch {
+    const struct fake_kernel *kernel;
     unsigned blocks, threads, smem_bytes;
     unsigned cluster; /* blocks of a cluster; 1: no cluster */
+    _Alignas(struct xg_tensor_map) char parameter[512];
 };
-/* Queues it, and ends the test where its parameter or its grid are not what it allows. */
-typedef CUresult fake_kernel_queue(const struct fake_kernel *kernel, const void *parameter,
-                                   const struct fake_launch *launch, CUstream stream);
+/* The kind of a kernel whose kind is a type. */
+static inline enum xg_type fake_type(const struct fake_launch *launch)
+{
+    return (enum xg_type)launch->kernel->kind;
+}
+/* The functions of all kernels that have the same parameter. */
+struct fake_role {
+    size_t bytes;     /* of the parameter */
+    unsigned threads; /* of a block; 0: see allows */
+    /* Whether the kernel allows the grid and the parameter. */
+    bool (*allows)(const struct fake_launch *launch);
+    /* Makes the parameter's addresses the host's; ends the test if memory is missing there. */
+    void (*resolve)(struct fake_launch *launch);
+    void (*run)(const struct fake_launch *launch);
+};
 /* Kernels of pieces, of DGEMM by residues, of the LU and QR factorizations, those that make a
- * matrix Hermitian, and those that cast one; a row without a name ends each. */
+ * matrix Hermitian, and those that cast one. The last row of each table has no name. */
 extern const struct fake_kernel fake_split_kernels[], fake_residue_kernels[], fake_lu_kernels[],
     fake_qr_kernels[], fake_mirror_kernels[], fake_cast_kernels[];
-fake_kernel_queue fake_split_queue, fake_residue_queue, fake_lu_queue, fake_qr_queue,
-    fake_mirror_queue, fake_cast_queue;
 
 static inline void fake_raise(uint32_t *most, uint32_t x)
 {

@@ -19,7 +19,6 @@ struct CUfunc_st {
     bool sums;   /* adds slices: the fake product has none, so there is nothing to add */
     bool copies; /* repacks operands */
     const struct fake_kernel *kernel; /* known by its whole name; NULL: none of those */
-    fake_kernel_queue *queue;
     int bm, bn, bk;
     int smem_limit_bytes;
     bool wide; /* may run in clusters of more than CLUSTER_PORTABLE blocks */
@@ -46,23 +45,17 @@ static bool is_split(const char *method)
     return false;
 }
 
-/* Finds a kernel that is known by its whole name. */
-static bool find_kernel(struct CUfunc_st *function)
+/* The kernel that is known by this whole name, or NULL. */
+static const struct fake_kernel *find_kernel(const char *name)
 {
-    static const struct {
-        const struct fake_kernel *kernels;
-        fake_kernel_queue *queue;
-    } files[] = {
-        {fake_split_kernels, fake_split_queue},   {fake_residue_kernels, fake_residue_queue},
-        {fake_lu_kernels, fake_lu_queue},         {fake_qr_kernels, fake_qr_queue},
-        {fake_mirror_kernels, fake_mirror_queue}, {fake_cast_kernels, fake_cast_queue}};
+    static const struct fake_kernel *const files[] = {fake_split_kernels,  fake_residue_kernels,
+                                                      fake_lu_kernels,     fake_qr_kernels,
+                                                      fake_mirror_kernels, fake_cast_kernels};
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
-        for (const struct fake_kernel *each = files[i].kernels; each->name; each++)
-            if (!strcmp(each->name, function->name)) {
-                function->kernel = each;
-                function->queue = files[i].queue;
-            }
-    return function->kernel;
+        for (const struct fake_kernel *each = files[i]; each->name; each++)
+            if (!strcmp(each->name, name))
+                return each;
+    return NULL;
 }
 
 /* One of those, or xg_[sd]gemm_<method>_sm<sm>_<bm>x<bn>x<bk>[_<n|t><n|t>]; false: neither.
@@ -72,7 +65,8 @@ static bool parse_name(const char *name, struct CUfunc_st *function)
     int sm, used = 0;
     const char *tile = NULL;
     snprintf(function->name, sizeof(function->name), "%s", name);
-    if (find_kernel(function))
+    function->kernel = find_kernel(name);
+    if (function->kernel)
         return true;
     for (const char *at = name; (at = strstr(at, "_sm")); at++)
         tile = at;
@@ -284,14 +278,39 @@ static CUresult launch_sgemm(const struct CUfunc_st *function, const void *param
     return function->sums ? CUDA_SUCCESS : fakecuda_sgemm(&args, function->padded, stream);
 }
 
+static void resolve(void *launch)
+{
+    ((struct fake_launch *)launch)->kernel->role->resolve(launch);
+}
+
+static void run(void *launch)
+{
+    ((const struct fake_launch *)launch)->kernel->role->run(launch);
+}
+
+static CUresult launch_known(struct fake_launch *launch, const void *parameter, CUstream stream)
+{
+    const struct fake_role *role = launch->kernel->role;
+    if (role->bytes > sizeof launch->parameter)
+        fake_abort("%s: a parameter of %zu bytes", launch->kernel->name, role->bytes);
+    memcpy(launch->parameter, parameter, role->bytes);
+    if ((role->threads && launch->threads != role->threads) || !role->allows(launch))
+        fake_abort("%s: %u blocks of %u threads, or its parameter", launch->kernel->name,
+                   launch->blocks, launch->threads);
+    return fakecuda_call(launch, sizeof *launch, resolve, run, false, stream);
+}
+
 /* config: its grid and blocks have one dimension. */
 static CUresult launch_kernel(CUfunction function, const CUlaunchConfig *config, unsigned cluster,
                               void **parameters, void **extra)
 {
     CUresult result = fake_enter("cuLaunchKernel", FAKE_CONTEXT);
     if (result == CUDA_SUCCESS) {
-        const struct fake_launch launch = {config->gridDimX, config->blockDimX,
-                                           config->sharedMemBytes, cluster};
+        struct fake_launch launch = {.kernel = function->kernel,
+                                     .blocks = config->gridDimX,
+                                     .threads = config->blockDimX,
+                                     .smem_bytes = config->sharedMemBytes,
+                                     .cluster = cluster};
         const CUstream stream = config->hStream;
         check_function(function, "cuLaunchKernel");
         if (extra || config->gridDimY != 1 || config->gridDimZ != 1)
@@ -302,7 +321,7 @@ static CUresult launch_kernel(CUfunction function, const CUlaunchConfig *config,
             (cluster > CLUSTER_PORTABLE && !function->wide))
             result = CUDA_ERROR_INVALID_VALUE;
         else if (function->kernel)
-            result = function->queue(function->kernel, parameters[0], &launch, stream);
+            result = launch_known(&launch, parameters[0], stream);
         else if (function->dgemm)
             result = launch_dgemm(function, parameters[0], &launch, stream);
         else
