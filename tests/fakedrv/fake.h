@@ -159,17 +159,15 @@ CUresult fakecuda_call(const void *call, size_t bytes, void (*resolve)(void *), 
 /* module.c. */
 void fake_module_reclaim(CUcontext context);
 
-/* sgemm.c. Makes the addresses the host's, and ends the test where the arguments are not what
- * kernels/kabi.h allows a kernel; padded: one of the rows that need alignment and zero padding. The
- * lock is held. */
-void fake_sgemm_resolve(struct xg_sgemm_args *args, bool padded);
+/* sgemm.c. */
 /* Whether a kernel computes C(i,j); counts those that it leaves. Takes no lock. */
 bool fake_wants(const struct xg_triangle *wanted, enum xg_type type, int64_t i, int64_t j);
-/* Computes what is wanted of C. The lock is not held. */
-void fake_sgemm_run(const struct xg_sgemm_args *args, bool padded);
-/* Queues the product; for module.c, and for the fake cuBLAS, which is another library. */
-CUresult fakecuda_sgemm(const struct xg_sgemm_args *args, bool padded, CUstream stream);
-/* The same for the kernel that repacks operands. */
+/* Makes the addresses of a product of floats without padding the host's. The lock is held. */
+void fake_sgemm_resolve(struct xg_sgemm_args *args);
+/* Computes the wanted elements of C. The lock is not held. */
+void fake_sgemm_run(const struct xg_problem *p, const struct xg_triangle *wanted, int split,
+                    bool padded);
+/* Queues the kernel that repacks operands. */
 CUresult fake_copies_queue(const struct xg_sgemm_args *args, CUstream stream);
 /* Inverts a bit of what a kernel has computed where the test asks for it; wide: of doubles, in an
  * upper half. Takes the lock. */
@@ -213,9 +211,32 @@ static inline void fake_raise(uint32_t *most, uint32_t x)
     *most = x > *most ? x : *most;
 }
 
-/* problem.c: a product of any type, for the fake cuBLAS and for kernels of double, which are
- * padded. */
-CUresult fakecuda_problem(const struct xg_problem *p, CUstream stream);
+/* problem.c: products of the fake cuBLAS, of any type, and of kernels. padded: for XG_KERNEL_VEC4,
+ * like all kernels of double; split: slices of k that a product of floats adds up. */
+CUresult fakecuda_problem(const struct xg_problem *p, int split, CUstream stream);
+CUresult fake_sgemm_queue(const struct xg_sgemm_args *args, bool padded, CUstream stream);
 CUresult fake_dgemm_queue(const struct xg_dgemm_args *args, CUstream stream);
+/* Makes the addresses of all operands, or of A and B, the host's; ends the test if sizes, leading
+ * dimensions or alignments are wrong. The lock is held. */
+void fake_problem_resolve(struct xg_problem *p, bool padded);
+void fake_factors_resolve(struct xg_problem *p, bool padded);
+/* Ends the test if A or B is to be padded with zeros and is not. Takes no lock. */
+void fake_factors_check(const struct xg_problem *p, bool padded);
+/* The product that a struct xg_sgemm_args or xg_dgemm_args states. */
+#define FAKE_PROBLEM(type_, args)                                                                  \
+    ((struct xg_problem){.type = type_,                                                            \
+                         .transa = (args)->transa ? XG_TRANS : XG_NO_TRANS,                        \
+                         .transb = (args)->transb ? XG_TRANS : XG_NO_TRANS,                        \
+                         .m = (args)->m,                                                           \
+                         .n = (args)->n,                                                           \
+                         .k = (args)->k,                                                           \
+                         .alpha = (args)->alpha,                                                   \
+                         .a = (const void *)(uintptr_t)(args)->a,                                  \
+                         .lda = (args)->lda,                                                       \
+                         .b = (const void *)(uintptr_t)(args)->b,                                  \
+                         .ldb = (args)->ldb,                                                       \
+                         .beta = (args)->beta,                                                     \
+                         .c = (void *)(uintptr_t)(args)->c,                                        \
+                         .ldc = (args)->ldc})
 
 #endif

@@ -275,7 +275,7 @@ static CUresult launch_sgemm(const struct CUfunc_st *function, const void *param
     }
     if (function->copies)
         return fake_copies_queue(&args, stream);
-    return function->sums ? CUDA_SUCCESS : fakecuda_sgemm(&args, function->padded, stream);
+    return function->sums ? CUDA_SUCCESS : fake_sgemm_queue(&args, function->padded, stream);
 }
 
 static void resolve(void *launch)

@@ -134,7 +134,7 @@ static void resolve_wgmma(struct fake_launch *launch)
 static void resolve_fp32(struct fake_launch *launch)
 {
     struct xg_split_ffma_args *args = (void *)launch->parameter;
-    fake_sgemm_resolve(&args->product, false);
+    fake_sgemm_resolve(&args->product);
     resolve_pair(&args->pair, args->product.k);
 }
 
@@ -360,8 +360,9 @@ static void run_product(const struct fake_launch *launch)
 static void run_fp32(const struct fake_launch *launch)
 {
     const struct xg_split_ffma_args *args = (const void *)launch->parameter;
+    const struct xg_problem p = FAKE_PROBLEM(XG_TYPE_S, &args->product);
     if (accuracy(&args->pair) == XG_SPLIT_FFMA)
-        fake_sgemm_run(&args->product, false);
+        fake_sgemm_run(&p, &args->product.wanted, args->product.split, false);
 }
 
 /* --- Kernels ---------------------------------------------------------------------------------- */
