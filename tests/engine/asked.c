@@ -74,12 +74,6 @@ static void part(void *ctx, const struct xg_problem *of)
     (void)ctx, (void)of;
 }
 
-static int sixteen(void *ctx)
-{
-    (void)ctx;
-    return 16;
-}
-
 /* Asked about, each of them: none is kept. */
 static void multiply(void (*compute)(void *ctx), int times)
 {
@@ -96,7 +90,7 @@ static void multiply(void (*compute)(void *ctx), int times)
                                     .c = c,
                                     .alpha = 1.0f};
     const struct xg_cpu cpu = {
-        .whole = compute, .part = part, .threads = sixteen, .pool = XG_POOL_OPENBLAS};
+        .whole = compute, .part = part, .threads = fx_sixteen, .pool = XG_POOL_OPENBLAS};
     for (int i = 0; i < times; i++)
         xg_dispatch_problem("test_sgemm", &call, &cpu);
 }
@@ -208,9 +202,8 @@ static void check_left_nothing(void)
 
 static void *disturb(void *thread)
 {
-    static const struct timespec nap = {.tv_nsec = 30000};
     while (!ended) {
-        nanosleep(&nap, NULL);
+        fx_nap_us(30);
         if (armed)
             pthread_kill(*(pthread_t *)thread, SIGUSR1);
     }

@@ -168,33 +168,14 @@ static void small_stays(void)
     XT_CHECK(fake.calls(NULL) == 0, "%ld driver calls", fake.calls(NULL));
 }
 
-/* A library that takes 20 ms, whatever the product: the GPU is worth its start after a while. */
-static void slow_whole(void *ctx)
-{
-    const struct timespec while_s = {0, 20000000};
-    ++*(long *)ctx;
-    nanosleep(&while_s, NULL);
-}
-
-static void slow_part(void *ctx, const struct xg_problem *part)
-{
-    slow_whole(ctx);
-    xg_cpu_compute(part);
-}
-
 static const struct fx_shape medium = {400, 400, 400, false, false, 1, 0, 0};
 
-/* Its products that the CPU computed are counted. */
-static struct xg_cpu slow_cpu(long *wholes)
-{
-    return (struct xg_cpu){.whole = slow_whole, .part = slow_part, .ctx = wholes};
-}
-
+/* The GPU is worth its start after some products of the slow library. */
 static void earning(void)
 {
     struct fx_product product = fx_product_create(&medium, 6);
     long wholes = 0, products = 0;
-    const struct xg_cpu cpu = slow_cpu(&wholes);
+    const struct xg_cpu cpu = fx_slow_cpu(&wholes);
     begin();
     while (products < 1000 && wholes == products) {
         fx_product_reset(&product);
@@ -213,16 +194,15 @@ static void earning(void)
  * nor is any number that belongs on the CPU. */
 static void wait_200_us(void *ctx)
 {
-    const struct timespec while_s = {0, 150000}; /* asleep: a busy machine does not stretch it */
     ++*(long *)ctx;
-    nanosleep(&while_s, NULL);
+    fx_nap_us(150); /* a busy machine does not stretch a sleep */
 }
 
 static void short_script(void)
 {
     struct fx_product product = fx_product_create(&medium, 6);
     long wholes = 0;
-    const struct xg_cpu cpu = {.whole = wait_200_us, .part = slow_part, .ctx = &wholes};
+    const struct xg_cpu cpu = {.whole = wait_200_us, .part = fx_slow_part, .ctx = &wholes};
     begin();
     for (int i = 0; i < 100; i++)
         if (xg_dispatch_wants(XG_KIND_SGEMM, 400, 400, 400))
@@ -239,7 +219,7 @@ static void leave_while_starting(void)
 {
     struct fx_product product = fx_product_create(&medium, 6);
     long wholes = 0;
-    const struct xg_cpu cpu = slow_cpu(&wholes);
+    const struct xg_cpu cpu = fx_slow_cpu(&wholes);
     begin();
     while (wholes < 1000 && xg_engine_state_get() == XG_ENGINE_COLD)
         xg_dispatch_problem("test_sgemm", &product.call, &cpu);
@@ -264,7 +244,7 @@ static void given_up(void)
 {
     struct fx_product product = fx_product_create(&medium, 6);
     long wholes = 0;
-    const struct xg_cpu cpu = slow_cpu(&wholes);
+    const struct xg_cpu cpu = fx_slow_cpu(&wholes);
     begin();
     while (wholes < 1000 && xg_dispatch_wants(XG_KIND_SGEMM, 8192, 8192, 8192))
         xg_dispatch_problem("test_sgemm", &product.call, &cpu);
@@ -292,16 +272,15 @@ static _Atomic int asleep;
 
 static void sleep_whole(void *ctx)
 {
-    const struct timespec while_s = {1, 0};
     (void)ctx;
     asleep++;
-    nanosleep(&while_s, NULL);
+    fx_nap_us(1000000);
 }
 
 static void *run_asleep(void *unused)
 {
     struct fx_product product = fx_product_create(&medium, 6);
-    const struct xg_cpu cpu = {.whole = sleep_whole, .part = slow_part};
+    const struct xg_cpu cpu = {.whole = sleep_whole, .part = fx_slow_part};
     xg_dispatch_problem("test_sgemm", &product.call, &cpu);
     fx_product_destroy(&product);
     return unused;
@@ -311,7 +290,7 @@ static void earn_in_child(void)
 {
     struct fx_product product = fx_product_create(&medium, 6);
     long wholes = 0;
-    const struct xg_cpu cpu = slow_cpu(&wholes);
+    const struct xg_cpu cpu = fx_slow_cpu(&wholes);
     while (wholes < 1000 && xg_engine_state_get() == XG_ENGINE_COLD)
         xg_dispatch_problem("test_sgemm", &product.call, &cpu);
     XT_CHECK(wholes > 3 && wholes < 60, "started after %ld products", wholes);
@@ -351,7 +330,7 @@ static void failure_unsheltered(void)
     static const char *const names[] = {"cuMemAlloc", "cuMemHostAlloc", "cuEventCreate"};
     struct fx_product product = fx_product_create(&shape, 6);
     long wholes = 0;
-    const struct xg_cpu cpu = {.whole = look_at_shelter, .part = slow_part, .ctx = &wholes};
+    const struct xg_cpu cpu = {.whole = look_at_shelter, .part = fx_slow_part, .ctx = &wholes};
     begin();
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         fake.fail(names[i], 1, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
@@ -401,19 +380,13 @@ static void parts_unsheltered(void)
     XT_CHECK(parts_seen > 0, "no failure came in the middle");
 }
 
-static int sixteen(void *ctx)
-{
-    (void)ctx;
-    return 16;
-}
-
 /* Threads that spin are told of where there is a GPU whose staging they hold up. */
 static void spin_told(void)
 {
     struct fx_product product = fx_product_create(&medium, 6);
     long wholes = 0;
-    struct xg_cpu cpu = slow_cpu(&wholes);
-    cpu.threads = sixteen;
+    struct xg_cpu cpu = fx_slow_cpu(&wholes);
+    cpu.threads = fx_sixteen;
     cpu.pool = XG_POOL_OPENBLAS;
     char text[8192] = "";
     begin();

@@ -78,8 +78,7 @@ static enum xg_status run(bool wait)
 
 static void *release_main(void *unused)
 {
-    const struct timespec while_s = {0, 200000000};
-    nanosleep(&while_s, NULL);
+    fx_nap_us(200000);
     fake.release();
     return unused;
 }
@@ -119,7 +118,6 @@ enum { FOREVER_MS = 1000000 };
 /* One product waits for a start that hangs; no other one does, and what comes late still serves. */
 static void slow_start(void)
 {
-    const struct timespec while_s = {0, 1000000};
     begin();
     conf.timeout_ms = 300;
     double began_s = xg_clock_s();
@@ -133,7 +131,7 @@ static void slow_start(void)
     XT_CHECK(run(true) == XG_DECLINED, "a starting engine computes");
     fake.release();
     while (xg_engine_state_get() == XG_ENGINE_STARTING)
-        nanosleep(&while_s, NULL);
+        fx_nap_us(1000);
     wait_until(XG_ENGINE_READY);
     XT_CHECK(run(true) == XG_OK, "no product");
 }
@@ -236,50 +234,13 @@ static void hung_failure(void)
     check_state(XG_ENGINE_NONE);
 }
 
-struct worker {
-    int products, right, declined;
-    const struct xg_patience *patience;
-    uint64_t seed;
-};
+enum { PRODUCTS = 10 };
 
-static void *work(void *arg)
+/* Several threads at once. */
+static struct fx_worker run_threads(const struct xg_patience *patience)
 {
-    struct worker *worker = arg;
-    for (int i = 0; i < worker->products; i++) {
-        const struct fx_shape of = {30 + 17 * i, 120 - 9 * (i % 10), 40 + i, i & 1, i & 2, 1, 1,
-                                    i % 3};
-        struct fx_product product = fx_product_create(&of, worker->seed + (uint64_t)i);
-        struct xg_cpu cpu = fx_product_cpu(&product);
-        struct xg_result result;
-        enum xg_status status =
-            xg_engine_compute(&product.call, &conf, &cpu, worker->patience, &result);
-        if (status == XG_DECLINED)
-            worker->declined += fx_untouched(&product);
-        else
-            worker->right += fx_error(&product, 1) <= 1.0 && fx_padding_intact(&product);
-        fx_product_destroy(&product);
-    }
-    return NULL;
-}
-
-enum { THREADS = 8, PRODUCTS = 10 };
-
-/* Several threads at once. Returns the sum of what they count; each product is right or declined.
- */
-static struct worker run_threads(const struct xg_patience *patience)
-{
-    struct worker workers[THREADS], sum = {0};
-    for (int i = 0; i < THREADS; i++)
-        workers[i] =
-            (struct worker){.products = PRODUCTS, .patience = patience, .seed = 100 * (uint64_t)i};
-    xt_threads_run(THREADS, work, workers, sizeof workers[0]);
-    for (int i = 0; i < THREADS; i++) {
-        XT_CHECK(workers[i].right + workers[i].declined == PRODUCTS, "thread %d: %d, %d", i,
-                 workers[i].right, workers[i].declined);
-        sum.right += workers[i].right;
-        sum.declined += workers[i].declined;
-    }
-    return sum;
+    return fx_workers_run(
+        &(struct fx_worker){.conf = &conf, .patience = patience, .products = PRODUCTS});
 }
 
 /* Two lanes' blocks, and little beside them. */
@@ -289,7 +250,7 @@ static void many_threads(void)
 {
     begin_ready();
     const int right = run_threads(NULL).right;
-    XT_CHECK(right == THREADS * PRODUCTS, "%d right", right);
+    XT_CHECK(right == FX_WORKERS * PRODUCTS, "%d right", right);
     const struct fakecuda_live live = fx_live(&fake);
     XT_CHECK(live.pinned_bytes > 0 && live.pinned_bytes < PINNED_MAX_BYTES,
              "contract 10.1: %zu bytes are page-locked", live.pinned_bytes);
@@ -298,7 +259,7 @@ static void many_threads(void)
 static void busy_declines(void)
 {
     begin_ready();
-    const struct worker sum = run_threads(&none);
+    const struct fx_worker sum = run_threads(&none);
     XT_CHECK(sum.right && sum.declined, "%d right, %d declined", sum.right, sum.declined);
 }
 
@@ -318,7 +279,7 @@ static void patience_counts(void)
     declined = run_threads(&always).declined;
     XT_CHECK(declined == 0, "%d declined, with patience without end", declined);
     declined = run_threads(&for_some).declined;
-    XT_CHECK(declined > 0 && declined < THREADS * PRODUCTS, "%d declined", declined);
+    XT_CHECK(declined > 0 && declined < FX_WORKERS * PRODUCTS, "%d declined", declined);
 }
 
 /* Failures in the middle of others' products. */
@@ -327,7 +288,7 @@ static void threads_lose(void)
     begin_ready();
     fake.fail("exec", 200, FX_CODE_LAUNCH_FAILED, FAKECUDA_STICKY);
     const int computed = run_threads(NULL).right;
-    XT_CHECK(computed > 0 && computed < THREADS * PRODUCTS, "%d computed", computed);
+    XT_CHECK(computed > 0 && computed < FX_WORKERS * PRODUCTS, "%d computed", computed);
     check_state(XG_ENGINE_NONE);
     fx_nothing_left(&fake);
 }
@@ -402,14 +363,14 @@ static void fork_and_check(void)
 
 static void fork_children(void)
 {
-    struct worker worker = {.products = 40};
+    struct fx_worker worker = {.conf = &conf, .products = 40};
     pthread_t thread;
     begin();
     xg_engine_start(&conf);
     fork_and_check(); /* while it starts */
     wait_until(XG_ENGINE_READY);
     XT_CHECK(run(true) == XG_OK, "before the fork");
-    if (pthread_create(&thread, NULL, work, &worker))
+    if (pthread_create(&thread, NULL, fx_work, &worker))
         exit(XT_HARD);
     for (int i = 0; i < 10; i++)
         fork_and_check(); /* while another thread is in the engine */
@@ -458,7 +419,6 @@ static void on_signal(int number)
 /* The engine's threads take no signal: one that the program's own thread blocks stays pending. */
 static void signals_stay(void)
 {
-    const struct timespec while_s = {0, 50000000};
     sigset_t set, before, after;
     begin();
     sigemptyset(&set);
@@ -472,7 +432,7 @@ static void signals_stay(void)
         XT_CHECK(sigismember(&before, i) == sigismember(&after, i), "signal %d", i);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     kill(getpid(), SIGUSR1);
-    nanosleep(&while_s, NULL);
+    fx_nap_us(50000);
     XT_CHECK(signals == 0, "another thread took the signal");
     pthread_sigmask(SIG_UNBLOCK, &set, NULL);
     XT_CHECK(signals == 1, "%d signals", (int)signals);
@@ -496,15 +456,14 @@ static void product_at_exit(void)
 
 static void exit_while_computing(void)
 {
-    static struct worker worker = {.products = 10000};
-    const struct timespec while_s = {0, 100000000};
+    static struct fx_worker worker = {.conf = &conf, .products = 10000};
     pthread_t thread;
     begin();
     atexit(product_at_exit);
     wait_until(XG_ENGINE_READY);
-    if (pthread_create(&thread, NULL, work, &worker))
+    if (pthread_create(&thread, NULL, fx_work, &worker))
         exit(XT_HARD);
-    nanosleep(&while_s, NULL);
+    fx_nap_us(100000);
     exit(xt_failures ? XT_FAIL : XT_PASS);
 }
 

@@ -234,19 +234,6 @@ static void lanes_taken(void)
              beside.wholes);
 }
 
-/* A library that takes 20 ms, whatever the product. */
-static void slow_whole(void *ctx)
-{
-    const struct timespec while_s = {0, 20000000};
-    ++*(long *)ctx;
-    nanosleep(&while_s, NULL);
-}
-
-static void no_part(void *ctx, const struct xg_problem *part)
-{
-    (void)ctx, (void)part;
-}
-
 /*
  * What cuBLAS alone computes stays on the CPU while that is being loaded, which here lasts until
  * the test lets it; then it goes to the GPU.
@@ -257,7 +244,7 @@ static void awaited(void)
     static double a[N * N][2], b[N * N][2], c[N * N][2];
     struct xg_problem p = square(XG_TYPE_Z, N, a, b, c);
     long wholes = 0, products = 0;
-    const struct xg_cpu cpu = {.whole = slow_whole, .part = no_part, .ctx = &wholes};
+    const struct xg_cpu cpu = fx_slow_cpu(&wholes);
     for (int i = 0; i < N * N; i++) {
         a[i][0] = i % 7;
         a[i][1] = i % 5;
@@ -287,7 +274,7 @@ static void leave_while_looking(void)
     static double a[N * N][2], b[N * N][2], c[N * N][2];
     struct xg_problem p = square(XG_TYPE_Z, N, a, b, c);
     long wholes = 0;
-    const struct xg_cpu cpu = {.whole = slow_whole, .part = no_part, .ctx = &wholes};
+    const struct xg_cpu cpu = fx_slow_cpu(&wholes);
     begin();
     while (wholes < ENOUGH && fake.calls("cublasCreate") == 0)
         xg_dispatch_problem("test_zgemm", &p, &cpu);
