@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Several devices on the fake driver: which products each gets, and when one of them fails. */
+/* Several devices on the fake driver: which products each gets, and failures of one. */
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
@@ -15,7 +15,7 @@
 
 enum { PRODUCTS = 10 };
 
-/* Two lanes' blocks for each of two devices, and little beside them. */
+/* The blocks of two lanes for each of two devices, and a little more. */
 static const size_t PINNED_MAX_BYTES = 258 << 20;
 
 static struct fakecuda fake;
@@ -51,7 +51,8 @@ static void run_on_devices(int *on)
     memcpy(on, sum.on, sizeof sum.on);
 }
 
-/* The first is ready before the others are: until products meet all. */
+/* The first device is ready before the others. Runs products until every device has computed some.
+ */
 static void await_devices(int *on, int count)
 {
     int used = 0;
@@ -63,7 +64,7 @@ static void await_devices(int *on, int count)
     }
 }
 
-/* What one device holds at most, page-locked, for each of two. */
+/* Two devices hold at most twice the page-locked memory of one. */
 static void several_devices(void)
 {
     int on[FX_DEVICES_MOST];
@@ -85,7 +86,7 @@ static void one_device(void)
              live.contexts, on[0]);
 }
 
-/* One is lost in the middle of products, and the other goes on; then that is lost as well. */
+/* One device is lost while products run, and the other computes the rest; then it is lost too. */
 static void devices_lost(void)
 {
     int on[FX_DEVICES_MOST], wholes = 0;
@@ -105,7 +106,7 @@ static void devices_lost(void)
     fx_nothing_left(&fake);
 }
 
-/* Until a call of the driver's function waits for fake.release. */
+/* Waits until a call of the driver's function waits for fake.release. */
 static void await_held(const char *name)
 {
     while (!fake.faults(name))
@@ -118,7 +119,7 @@ static void *run_lost(void *unused)
     return run_one() == XG_ERR_LOST ? &fake : NULL;
 }
 
-/* What a lost device held goes back while products run on the other. */
+/* The resources of a lost device are released while products run on the other. */
 static void slow_teardown(void)
 {
     int on[FX_DEVICES_MOST];
@@ -140,8 +141,8 @@ static void slow_teardown(void)
     XT_CHECK(live.contexts == 1 && !live.reclaimed, "%zu contexts", live.contexts);
 }
 
-/* The first device is lost while the second one opens and threads wait for a lane of the first: no
- * thread waits for a lane that is gone, and the engine is not given up yet. */
+/* The first device is lost while the second one opens and threads wait for a lane of the first. No
+ * thread waits for a lost lane, and the engine is not given up yet. */
 static void lose_first(void)
 {
     int on[FX_DEVICES_MOST];
@@ -176,11 +177,11 @@ static void none_serves(void)
     fx_nothing_left(&fake);
 }
 
-static pthread_t exiting; /* the thread that does, once exits is true */
+static pthread_t exiting; /* the thread that ends the process, while exits is true */
 static _Atomic bool exits;
-static int naps_before, naps_after; /* its naps: before xg_drv_end, and after */
+static int naps_before, naps_after; /* naps of that thread: before xg_drv_end, and after */
 
-/* The engine's naps are these as well. */
+/* Replaces the C library's function, so that the engine's naps are counted. */
 int nanosleep(const struct timespec *duration, struct timespec *left)
 {
     if (exits && pthread_equal(pthread_self(), exiting))
@@ -196,11 +197,11 @@ static void check_naps(void)
         _exit(XT_FAIL);
 }
 
-/* The end waits for products, of which there are none, then for the step under way of the start,
- * which goes no further: not for the second device to open. */
+/* The end of the process waits for products, of which there are none, and for the current step of
+ * the start, which makes no further step. It does not wait for the second device to open. */
 static void exit_while_opening(void)
 {
-    atexit(check_naps); /* runs behind the engine's own handlers */
+    atexit(check_naps); /* runs after the engine's own handlers */
     start_devices("0,1");
     await_held("cuInit");
     exiting = pthread_self();
@@ -208,14 +209,14 @@ static void exit_while_opening(void)
     exit(xt_failures ? XT_FAIL : XT_PASS);
 }
 
-/* More than there is room for. */
+/* More devices than the engine has room for. */
 static void many_ordinals(void)
 {
     start_devices("0,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,35,36");
     XT_CHECK(run_one() == XG_OK);
 }
 
-/* What another kind of device would take is not known: it is not used. */
+/* No times are known for devices of another kind: the engine does not use them. */
 static void mixed_devices(void)
 {
     int on[FX_DEVICES_MOST];
@@ -228,7 +229,7 @@ static void mixed_devices(void)
              live.contexts, on[0]);
 }
 
-/* A device that cannot be had is done without, be it the first or another. */
+/* The engine works without a device that does not open, whether it is the first or another. */
 static void refused_device(void)
 {
     int on[FX_DEVICES_MOST];
@@ -237,7 +238,7 @@ static void refused_device(void)
     XT_CHECK(!on[2], "%d products on a third device", on[2]);
 }
 
-/* A start takes what every product needs: 64 MiB page-locked. */
+/* A start allocates the 64 MiB of page-locked memory that every product needs. */
 static void prepared(void)
 {
     start_devices(NULL);
@@ -254,7 +255,7 @@ static void *work_once(void *worker)
     return NULL;
 }
 
-/* It waits for a lane, in vain, for as long as this. */
+/* A product waits this long for a lane, and is declined. */
 static void decline_after(double most_s)
 {
     const struct xg_patience patience = {
@@ -267,8 +268,8 @@ static void decline_after(double most_s)
     fx_product_destroy(&product);
 }
 
-/* Both lanes are held up in the driver: a thread waits for one until its patience ends. Once no
- * lane has moved for four timeouts, no thread waits at all, not even for a short patience. */
+/* The driver blocks both lanes: a thread waits for a lane until its patience ends. Once no lane has
+ * moved for four timeouts, no thread waits, not even with a short patience. */
 static void patience_ends(void)
 {
     struct fx_worker workers[2] = {{.conf = &conf, .seed = 1}, {.conf = &conf, .seed = 2}};
@@ -285,7 +286,7 @@ static void patience_ends(void)
     double begin_s = xg_clock_s();
     decline_after(0.01);
     XT_CHECK_LE(xg_clock_s() - begin_s, 1.0, "it waited");
-    for (int i = 0; i < 500; i++) /* as many waits would outlast the watchdog */
+    for (int i = 0; i < 500; i++) /* as many waits would last longer than the watchdog allows */
         decline_after(0.3);
     fake.release();
     for (int i = 0; i < 2; i++) {
@@ -294,8 +295,8 @@ static void patience_ends(void)
     }
 }
 
-/* Where several threads multiply a start makes all lanes; one that cannot be had is done without.
- */
+/* If several threads multiply, a start creates all lanes, and works without a lane that it cannot
+ * create. */
 static void second_lane(void)
 {
     xg_tally_add(XG_TALLY_PRODUCTS, 2);
@@ -326,7 +327,7 @@ static const struct fx_scenario scenarios[] = {
     {"refused_device", refused_device,
      "FAKECUDA_DEVICES=3 FAKECUDA_DELAY_US=300 FAKECUDA_FAIL=cuDevicePrimaryCtxRetain:2:2",
      "ignoring device 1 of XGEMM_DEVICES", NULL},
-    /* A stream capture of the program's forbids it once, and as often as it is tried. */
+    /* A stream capture of the program makes one attempt fail, or every attempt. */
     {"several_devices", several_devices,
      "FAKECUDA_DEVICES=2 FAKECUDA_DELAY_US=300 FAKECUDA_FAIL=cuDevicePrimaryCtxRetain:2:906", NULL,
      NULL},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The process's one engine on the fake driver: start, sharing, failures, fork, exit. Contract 7.3,
+ * The engine of the process on the fake driver: start, sharing, failures, fork, exit. Contract 7.3,
  * 7.4, 8.2, 8.4, 8.5, 9.2, 9.3, 10.1 (doc/contract.md).
  */
 #include <errno.h>
@@ -46,7 +46,7 @@ static void check_state(enum xg_engine_state wanted)
 
 static const struct xg_patience none = {.takes_s = 1, .waits_s = 0, .threads = 8};
 
-/* Runs and judges the product; a declined one must be untouched. */
+/* Runs and checks the product. If the engine declines it, C must be untouched. */
 static enum xg_status run_product(struct fx_product *product, bool wait)
 {
     struct xg_cpu cpu = fx_product_cpu(product);
@@ -83,7 +83,7 @@ static void *release_main(void *unused)
     return unused;
 }
 
-/* The start goes on while this thread waits for it. */
+/* The start continues while this thread waits for it. */
 static void release_later(void)
 {
     pthread_t thread;
@@ -112,10 +112,11 @@ static void start_in_background(void)
     XT_CHECK(fake.calls("cuInit") == 1, "%ld starts", fake.calls("cuInit"));
 }
 
-/* Longer than the watchdog lets a scenario live. */
+/* Longer than the watchdog lets a scenario run. */
 enum { FOREVER_MS = 1000000 };
 
-/* One product waits for a start that hangs; no other one does, and what comes late still serves. */
+/* One product waits for a start that hangs; later products do not wait. A start that ends late
+ * still serves. */
 static void slow_start(void)
 {
     begin();
@@ -126,7 +127,7 @@ static void slow_start(void)
     XT_CHECK(first_s >= 0.29, "waited for %g s", first_s);
     struct xg_conf longer = conf;
     longer.timeout_ms = FOREVER_MS;
-    for (int i = 0; i < 50; i++) /* as many waits would outlast the watchdog */
+    for (int i = 0; i < 50; i++) /* as many waits would last longer than the watchdog allows */
         XT_CHECK(xg_engine_wait(&longer) == XG_ENGINE_STARTING, "state %d", xg_engine_state_get());
     XT_CHECK(run(true) == XG_DECLINED, "a starting engine computes");
     fake.release();
@@ -149,7 +150,7 @@ static void no_engine(void)
 static void three_failures(void)
 {
     begin_ready();
-    /* Not in a row: no reason to give up. */
+    /* Failures that are not consecutive do not end the engine. */
     for (int i = 0; i < 5; i++) {
         fake.fail("cuLaunchKernel", 1, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
         XT_CHECK(run(true) == XG_ERR_DRIVER, "failure %d", i);
@@ -175,11 +176,11 @@ static void lost_context(void)
     fx_nothing_left(&fake);
 }
 
-/* Longer than an operation takes on a busy machine, so that no other one passes for a hang. */
+/* Longer than any operation takes on a busy machine, so that a slow one is not taken for a hang. */
 enum { HANG_MS = 3000 };
 
-/* A device that gets nothing done from some operation on (HANG_AT): the CPU completes the product,
- * and nothing more is asked of the device. */
+/* From operation HANG_AT on the device executes nothing: the CPU completes the product, and the
+ * device gets no other product. */
 static void hung_device(void)
 {
     static const struct fx_shape large = {700, 600, 100, false, false, 1, 0.5f, 1};
@@ -196,7 +197,7 @@ static void hung_device(void)
     XT_CHECK(run(true) == XG_DECLINED, "hung, but a product");
 }
 
-/* A wait with a longer limit, a LAPACK routine's, ends when a product has found that the device
+/* A LAPACK routine waits with a longer limit. Its wait ends when a product finds that the device
  * hangs. */
 static void hung_beside(void)
 {
@@ -221,7 +222,7 @@ static void hung_beside(void)
     xg_engine_let_go(0);
 }
 
-/* A failure that is followed by a hang: what is under way is not waited for without end. */
+/* A failure is followed by a hang: the wait for running operations ends. */
 static void hung_failure(void)
 {
     begin();
@@ -243,7 +244,7 @@ static struct fx_worker run_threads(const struct xg_patience *patience)
         &(struct fx_worker){.conf = &conf, .patience = patience, .products = PRODUCTS});
 }
 
-/* Two lanes' blocks, and little beside them. */
+/* The blocks of two lanes, and a little more. */
 static const size_t PINNED_MAX_BYTES = 129 << 20;
 
 static void many_threads(void)
@@ -264,14 +265,15 @@ static void busy_declines(void)
 }
 
 /*
- * Eight threads on two lanes: seven others are ahead at most, and each lane has half of them to do.
- * With patience for all of them none is declined, with patience for one and a half some are.
+ * Eight threads share two lanes: at most seven are ahead of a thread, and each lane computes half
+ * of them. With patience for all of them no product is declined; with patience for one and a half
+ * some are.
  */
 static void patience_counts(void)
 {
     static const struct xg_patience for_all = {.takes_s = 1, .waits_s = 4, .threads = 8};
     static const struct xg_patience for_some = {.takes_s = 1, .waits_s = 1.5, .threads = 8};
-    /* Waiting in any case is counted as well by those behind. */
+    /* A thread that waits without limit also counts for the threads behind it. */
     static const struct xg_patience always = {.takes_s = 1, .waits_s = HUGE_VAL, .threads = 8};
     begin_ready();
     int declined = run_threads(&for_all).declined;
@@ -282,7 +284,7 @@ static void patience_counts(void)
     XT_CHECK(declined > 0 && declined < FX_WORKERS * PRODUCTS, "%d declined", declined);
 }
 
-/* Failures in the middle of others' products. */
+/* The device is lost while several threads compute products. */
 static void threads_lose(void)
 {
     begin_ready();
@@ -315,9 +317,10 @@ static void *fail_and_keep_lane(void *shape_of_it)
     return NULL;
 }
 
-enum { LANE_MS = 700 }; /* a lane is waited for four times as long */
+enum { LANE_MS = 700 }; /* a thread waits four times as long for a lane */
 
-/* Lanes that do not come back: one product waits for them, and no other one until one does. */
+/* No lane becomes free: one product waits for a lane, and later ones do not wait until a lane is
+ * free again. */
 static void lost_lanes(void)
 {
     static struct fx_shape small = {70, 60, 50, false, false, 1, 0, 0};
@@ -334,7 +337,7 @@ static void lost_lanes(void)
     XT_CHECK(run(true) == XG_DECLINED, "a product without a lane");
     double first_s = xg_clock_s() - began_s;
     XT_CHECK(first_s >= 4e-3 * LANE_MS, "waited for %g s", first_s);
-    for (int i = 0; i < 50; i++) /* as many waits would outlast the watchdog */
+    for (int i = 0; i < 50; i++) /* as many waits would last longer than the watchdog allows */
         XT_CHECK(run(true) == XG_DECLINED, "a product without a lane");
     for (int i = 0; i < XG_POLICY_LANES; i++)
         sem_post(&give_back);
@@ -343,8 +346,8 @@ static void lost_lanes(void)
     XT_CHECK(run(true) == XG_OK, "the lanes are back");
 }
 
-/* What a child must find: no engine, no call to the driver, and no wait. It allocates nothing, for
- * the thread sanitizer's allocator leaves its locks to a child as they are. */
+/* A child of fork must find no engine, make no driver call and not wait. It allocates nothing,
+ * because the thread sanitizer's allocator may hold locks that nothing in the child releases. */
 static void fork_and_check(void)
 {
     struct fx_product product = fx_product_create(&shape, 1);
@@ -367,7 +370,7 @@ static void fork_children(void)
     pthread_t thread;
     begin();
     xg_engine_start(&conf);
-    fork_and_check(); /* while it starts */
+    fork_and_check(); /* while the engine starts */
     wait_until(XG_ENGINE_READY);
     XT_CHECK(run(true) == XG_OK, "before the fork");
     if (pthread_create(&thread, NULL, fx_work, &worker))
@@ -379,7 +382,7 @@ static void fork_children(void)
     XT_CHECK(run(true) == XG_OK, "after the fork");
 }
 
-/* A child of a process that never started the engine may start one. */
+/* If the parent has not started the engine, the child may start one. */
 static void fork_before_start(void)
 {
     begin();
@@ -416,7 +419,8 @@ static void on_signal(int number)
     signals++;
 }
 
-/* The engine's threads take no signal: one that the program's own thread blocks stays pending. */
+/* The engine's threads take no signals: a signal that the program's only thread blocks stays
+ * pending. */
 static void signals_stay(void)
 {
     sigset_t set, before, after;
@@ -448,7 +452,7 @@ static void exit_while_starting(void)
 
 static void product_at_exit(void)
 {
-    /* Registered before the engine's own handlers, so it runs after them. */
+    /* Registered before the engine's own handlers, therefore runs after them. */
     enum xg_status status = run(true);
     if (xt_failures || (status != XG_OK && status != XG_DECLINED && status >= 0))
         _exit(XT_FAIL);
@@ -485,7 +489,8 @@ static void forced_cublas(void)
     XT_CHECK(fake.calls("cublasSgemm") > 0, "not by cuBLAS");
 }
 
-/* A workspace for each stream, which may be refused: what was not set is set again. */
+/* Each stream gets a workspace. If cuBLAS refuses it or the stream, the next product sets it again.
+ */
 static void reproducible_cublas(void)
 {
     static const char *const refusing[] = {"cublasSetWorkspace", "cublasSetStream"};

@@ -244,7 +244,7 @@ static CUstream stream;
 static xg_solver_handle handle;
 static xg_solver_params params;
 
-/* The case at hand. */
+/* The current case. */
 static enum xg_type type;
 static int cuda_type, real_type;
 static struct {
@@ -269,7 +269,7 @@ static void choose(enum xg_type chosen)
     real_type = of_types[xg_type_real(type)];
 }
 
-/* Memory on the device, which the end of its context frees. */
+/* Allocates device memory, which the end of the context frees. */
 static CUdeviceptr there(size_t bytes)
 {
     CUdeviceptr memory = 0;
@@ -315,7 +315,8 @@ static CUdeviceptr random_matrix(void)
 
 /* --- cuSOLVER: singular values by Xgesvdp ---------------------------------------------------- */
 
-/* Returns the status; the error that the call tells, and the length of U's first column. */
+/* Returns the status, and sets the error that the call reports and the length of U's first column.
+ */
 static int run_gesvdp(const union numbers *a, int m, int n, bool econ, double *error,
                       double *length)
 {
@@ -343,7 +344,7 @@ static void test_gesvdp(int m, int n, bool econ)
     double error = -1, length;
     XT_CHECK(run_gesvdp(&a, m, n, econ, &error, &length) == CUSOLVER_STATUS_SUCCESS && error == 0);
     XT_CHECK_LE(fabs(length - 1), 1e-5, "%g", length);
-    /* Of lower rank: wrong, and it says so. */
+    /* For a matrix of lower rank U is wrong, and the reported error shows it. */
     if (m >= n) {
         memcpy(&a, (char *)&a + bytes_of(m, n - 1), bytes_of(m, 1));
         XT_CHECK(run_gesvdp(&a, m, n, econ, &error, &length) == CUSOLVER_STATUS_SUCCESS &&
@@ -356,7 +357,7 @@ static void test_gesvdp(int m, int n, bool econ)
 
 /* --- cuSOLVER: calls that it refuses --------------------------------------------------------- */
 
-/* The workspaces of a square matrix of SHORT rows. */
+/* Asks for the workspaces of a square matrix of SHORT rows. */
 static void ask_getrf(CUdeviceptr a)
 {
     XT_CHECK(api->getrf_size(handle, params, SHORT, SHORT, cuda_type, ON(a), SHORT, cuda_type,
@@ -408,7 +409,7 @@ static void open_solver(void)
     work.info = there(sizeof(int));
 }
 
-/* Handles are given back even if that fails. */
+/* Handles are destroyed even if the call fails. */
 static void test_handles(void)
 {
     xg_solver_handle other = NULL;
@@ -422,7 +423,7 @@ static void test_handles(void)
     XT_CHECK(fake.calls("cusolverDnDestroy") == 1 && fake.calls("cusolverDnDestroyParams") == 1);
 }
 
-/* The call that waits tells of it; later ones fail, and handles are given back all the same. */
+/* The call that waits reports the loss. Later calls fail; handles are still destroyed. */
 static void test_lost(void)
 {
     union numbers a = random_numbers();

@@ -77,7 +77,7 @@ int cusolverDnDestroyParams(cusolverDnParams_t params)
     int compute, void *device, size_t device_bytes, void *host, size_t host_bytes, int *info
 #define UNPACK(...) __VA_ARGS__
 
-/* One function each. The arguments after the parameters initialize a struct solver_call. */
+/* Each defines one function. The arguments after the parameters initialize a struct solver_call. */
 #define DEFINE_SIZES(function, parameters, ...)                                                    \
     int cusolverDn##function##_bufferSize parameters                                               \
     {                                                                                              \
@@ -97,12 +97,13 @@ int cusolverDnDestroyParams(cusolverDnParams_t params)
         return solver_queue(handle, &call);                                                        \
     }
 
-/* The pair of any type. */
+/* Defines the pair of functions for any type. */
 #define DEFINE_PAIR(function, parameters, ...)                                                     \
     DEFINE_SIZES(function, (ANY, UNPACK parameters, SIZES), __VA_ARGS__)                           \
     DEFINE_CALL(function, (ANY, UNPACK parameters, WORK), __VA_ARGS__)
 
-/* The pair of one type, of CUDA's name `cuda`. Sizes are int, and those of workspaces elements. */
+/* Defines the pair for one type, which CUDA calls `cuda`. Sizes are int, and workspaces are counted
+ * in elements. */
 #define DEFINE_TYPED(function, cuda, parameters, ...)                                              \
     int cusolverDn##function##_bufferSize(cusolverDnHandle_t handle, UNPACK parameters,            \
                                           int *lwork)                                              \
@@ -247,7 +248,7 @@ DEFINE_PAIR(Xgesvd,
             .operands[SOLVER_U] = wanted(MATRIX(u, m, columns_of(job_u, m, least(m, n)), ldu)),
             .operands[SOLVER_V] = wanted(MATRIX(vt, columns_of(job_vt, n, least(m, n)), n, ldvt)))
 
-/* econ: 1: the first min(m,n) columns of U and V; 0: all. The matrix V is not transposed. */
+/* econ 1: the first min(m,n) columns of U and V; 0: all. V is not transposed. */
 #define GESVDP_PARAMETERS                                                                          \
     ANY, int job, int econ, int64_t m, int64_t n, int type, void *a, int64_t lda, int type_s,      \
         void *s, int type_u, void *u, int64_t ldu, int type_v, void *v, int64_t ldv
@@ -274,7 +275,8 @@ DEFINE_CALL(Xtrtri,
 
 /* --- Functions of one type ------------------------------------------------------------------- */
 
-/* The type's letter and CUDA's name, and the standard's names of ORGQR, ORMQR and SYGVD in it. */
+/* The type's letter, CUDA's name of the type, and the standard's names of ORGQR, ORMQR and SYGVD
+ * for it. */
 #define DEFINE_TYPE(T, cuda, orgqr, ormqr, sygvd)                                                  \
     DEFINE_TYPED(T##potrf, cuda, (int uplo, int n, void *a, int lda), ROUTINE(POTRF, n, n), UPLO,  \
                  A(n, n))                                                                          \

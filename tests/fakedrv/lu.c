@@ -30,7 +30,7 @@ static void swap(const struct fake_launch *launch, uint64_t at, int64_t i, int64
 
 /* --- A panel --------------------------------------------------------------------------------- */
 
-/* Writes where the rows went: [i] of origin is where row i was. */
+/* Writes the moves of rows: row i was at origin[i]. */
 static void write_list(struct xg_lu_move *list, int top, const int *origin, int rows)
 {
     for (int i = 0; i < 2 * top; i++)
@@ -43,7 +43,7 @@ static void write_list(struct xg_lu_move *list, int top, const int *origin, int 
     }
 }
 
-/* Unblocked, by columns, as LAPACK's getf2. */
+/* Unblocked and by columns, like LAPACK's getf2. */
 static void run_panel(const struct fake_launch *launch)
 {
     const struct xg_lu_panel_args *p = (const void *)launch->parameter;
@@ -168,7 +168,7 @@ static bool allows_apply(const struct fake_launch *launch)
            launch->smem_bytes == (unsigned)XG_LU_APPLY_BYTES(launch->kernel->extent);
 }
 
-/* alone: a panel of one block. */
+/* alone: a panel that one block computes. */
 static const struct fake_role alone = {sizeof(struct xg_lu_panel_args), 0, allows_alone,
                                        resolve_panel, run_panel},
                               panel = {sizeof(struct xg_lu_panel_args), 0, allows_panel,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The fake driver's modules: any image will do, and kernels are known by the form of their names.
- */
+/* The fake driver's modules: any image is accepted, and a kernel's name says what it computes. */
 #include "fake.h"
 
 #include <stdio.h>
@@ -16,9 +15,9 @@ struct CUfunc_st {
     bool trans_named, transa, transb; /* the name ends in _nn, _nt, _tn or _tt */
     bool padded, split, share;
     bool dgemm;  /* its parameter is struct xg_dgemm_args */
-    bool sums;   /* adds slices: the fake product has none, so there is nothing to add */
+    bool sums;   /* adds slices: the fake product has none, so this kernel does nothing */
     bool copies; /* repacks operands */
-    const struct fake_kernel *kernel; /* known by its whole name; NULL: none of those */
+    const struct fake_kernel *kernel; /* a kernel with a table row; NULL: none */
     int bm, bn, bk;
     int smem_limit_bytes;
     bool wide; /* may run in clusters of more than CLUSTER_PORTABLE blocks */
@@ -34,7 +33,7 @@ struct CUmod_st {
 
 static CUmodule modules;
 
-/* Methods whose grid has a block a tile and slice of k. */
+/* Methods whose grid has a block for each tile and slice of k. */
 static bool is_split(const char *method)
 {
     static const char *const methods[] = {"gemv_",   "dot_",  "skinny_",
@@ -45,7 +44,7 @@ static bool is_split(const char *method)
     return false;
 }
 
-/* The kernel that is known by this whole name, or NULL. */
+/* The kernel with this name in the tables, or NULL. */
 static const struct fake_kernel *find_kernel(const char *name)
 {
     static const struct fake_kernel *const files[] = {fake_split_kernels,  fake_residue_kernels,
@@ -58,8 +57,8 @@ static const struct fake_kernel *find_kernel(const char *name)
     return NULL;
 }
 
-/* One of those, or xg_[sd]gemm_<method>_sm<sm>_<bm>x<bn>x<bk>[_<n|t><n|t>]; false: neither.
- */
+/* Parses xg_[sd]gemm_<method>_sm<sm>_<bm>x<bn>x<bk>[_<n|t><n|t>] or finds the name in the tables;
+ * false: neither. */
 static bool parse_name(const char *name, struct CUfunc_st *function)
 {
     int sm, used = 0;
@@ -74,7 +73,7 @@ static bool parse_name(const char *name, struct CUfunc_st *function)
     if ((!function->dgemm && strncmp(name, "xg_sgemm_", 9)) || !tile ||
         sscanf(tile, "_sm%d%n", &sm, &used) != 1)
         return false;
-    tile += used + strcspn(tile + used, "_"); /* the letter of sm_90a */
+    tile += used + strcspn(tile + used, "_"); /* skips the letter of sm_90a */
     used = 0;
     if (sscanf(tile, "_%dx%dx%d%n", &function->bm, &function->bn, &function->bk, &used) != 3)
         return false;
@@ -203,7 +202,7 @@ CUresult CUDAAPI cuFuncSetAttribute(CUfunction function, CUfunction_attribute wh
     return fake_leave(result);
 }
 
-/* The fake device's own architecture, whatever the image. */
+/* Returns the fake device's own architecture for any image. */
 CUresult CUDAAPI cuFuncGetAttribute(int *out, CUfunction_attribute which, CUfunction function)
 {
     CUresult result = fake_enter("cuFuncGetAttribute", FAKE_CONTEXT);
@@ -217,7 +216,7 @@ CUresult CUDAAPI cuFuncGetAttribute(int *out, CUfunction_attribute which, CUfunc
     return fake_leave(result);
 }
 
-/* Multiprocessors lie in one group. */
+/* All multiprocessors are in one group. */
 CUresult CUDAAPI cuOccupancyMaxActiveClusters(int *out, CUfunction function,
                                               const CUlaunchConfig *config)
 {
@@ -244,7 +243,7 @@ static CUresult launch_dgemm(const struct CUfunc_st *function, const void *param
     return fake_dgemm_queue(&args, stream);
 }
 
-/* The grid that the kernel wants. */
+/* The number of blocks that the kernel needs. */
 static int64_t blocks_of(const struct CUfunc_st *function, const struct xg_sgemm_args *args,
                          int threads)
 {
@@ -345,8 +344,8 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned g
 }
 
 /*
- * A cluster is as many neighbours of the grid; the fake product does not depend on it. Only the
- * sums of slices may start before what is ahead of them has ended.
+ * A cluster is a number of consecutive blocks; the fake product does not depend on it. Only the
+ * kernel that sums slices may start before the work ahead of it has ended.
  */
 CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function,
                                   void **parameters, void **extra)

@@ -23,7 +23,8 @@ static void subtract(const struct fake_launch *launch, uint64_t at, int64_t i, l
     set(launch, at, i, (double)((long double)get(launch, at, i) - x));
 }
 
-/* The product of two columns of `rows` rows. Squares do not overflow or underflow. */
+/* The product of two columns of `rows` elements, in a type in which squares do not overflow or
+ * underflow. */
 static long double dot(const struct fake_launch *launch, uint64_t x, int64_t i, uint64_t y,
                        int64_t j, int rows)
 {
@@ -33,7 +34,7 @@ static long double dot(const struct fake_launch *launch, uint64_t x, int64_t i, 
     return sum;
 }
 
-/* Unblocked, by columns, as LAPACK's geqr2. */
+/* Unblocked and by columns, like LAPACK's geqr2. */
 static void run_panel(const struct fake_launch *launch)
 {
     const struct xg_qr_panel_args *p = (const void *)launch->parameter;
@@ -72,7 +73,7 @@ static void run_panel(const struct fake_launch *launch)
                      xg_type_is_double(fake_type(launch)));
 }
 
-/* Turns the k elements of w into TT w. */
+/* Replaces the k elements of w by TT w. */
 static void solve(const struct fake_launch *launch, long double *w, int k, uint64_t gram,
                   uint64_t tau)
 {
@@ -192,7 +193,7 @@ static bool allows_solve(const struct fake_launch *launch)
            launch->smem_bytes == XG_TRIANGLE_BYTES(XG_PANEL_BLOCK, XG_QR_SOLVE_THREADS / 32);
 }
 
-/* alone: a panel of one block. */
+/* alone: a panel that one block computes. */
 static const struct fake_role alone = {sizeof(struct xg_qr_panel_args), XG_QR_THREADS, allows_alone,
                                        resolve_panel, run_panel},
                               panel = {sizeof(struct xg_qr_panel_args), XG_QR_THREADS, allows_panel,

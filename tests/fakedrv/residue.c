@@ -35,7 +35,7 @@ static void resolve_pair(struct xg_split_pair *pair)
     fake_mem_resolve(&pair->b_stats, pair->b_panels * bytes, "B's counts");
 }
 
-/* The planes of `rows` rows, of which the whole operand may have more. */
+/* Resolves the planes of `rows` rows of an operand that may have more rows. */
 static void resolve_planes(uint64_t *address, int64_t rows, int64_t k, int64_t plane_bytes)
 {
     const int64_t row_bytes = xg_round_up(k, XG_RESIDUE_BLOCK);
@@ -76,7 +76,7 @@ static int64_t results_bytes(int64_t m, int64_t n)
     return XG_RESIDUE_MODULI_COUNT * m * xg_round_up(n, XG_RESIDUE_QUAD);
 }
 
-/* The map of the planes at this address. */
+/* Checks that the map describes the planes at this address. */
 static void check_map(const struct xg_tensor_map *map, uint64_t address, int64_t rows, int64_t k,
                       int64_t plane_bytes)
 {
@@ -132,7 +132,8 @@ static void resolve_native(struct fake_launch *launch)
     resolve_pair(&args->pair);
 }
 
-/* kernels/kabi.h demands this of XG_KERNEL_VEC4, and also zeros. The name has the transposes. */
+/* kernels/kabi.h demands this alignment for XG_KERNEL_VEC4, and zeros too. The name of the kernel
+ * has the transposes. */
 static void resolve_dmma(struct fake_launch *launch)
 {
     const char *name = launch->kernel->name, *transposes = strrchr(name, '_') + 1;
@@ -147,7 +148,7 @@ static void resolve_dmma(struct fake_launch *launch)
 
 /* --- Grids ------------------------------------------------------------------------------------ */
 
-/* wgmma: clusters for all tiles, or as many as the device holds. */
+/* WGMMA: clusters for all tiles, or as many as the device holds. */
 static int64_t blocks_of(const struct fake_launch *launch)
 {
     const struct xg_residue_expand_args *expand = (const void *)launch->parameter;
@@ -190,7 +191,7 @@ static bool allows(const struct fake_launch *launch)
 
 /* --- Results ---------------------------------------------------------------------------------- */
 
-/* The bytes of (row, l): a double lies in the first eight planes. */
+/* The byte of element (row, l): its double is stored in the first eight planes. */
 static unsigned char *bytes_of(uint64_t residues, int64_t plane_bytes, int64_t k, int64_t row,
                                int64_t l, size_t byte)
 {
@@ -206,7 +207,7 @@ static void put(const struct xg_residue_split_args *args, int64_t row, int64_t l
         *bytes_of(args->residues, args->plane_bytes, args->k, row, l, i) = bytes[i];
 }
 
-/* The numbers of an operand's rows; the caller frees them. */
+/* Returns the numbers of an operand's rows; the caller frees them. */
 static double *numbers(uint64_t residues, int64_t plane_bytes, int64_t rows, int64_t k)
 {
     double *all = malloc((size_t)(rows * k) * sizeof *all);
@@ -302,7 +303,7 @@ static void multiply(const struct fake_launch *launch)
         fake_abort("no memory for a product of residues");
     for (int64_t i = 0; i < args->m; i++)
         for (int64_t j = 0; j < args->n; j++) {
-            long double sum = 0; /* as exact as the integers' */
+            long double sum = 0; /* as exact as sums of integers */
             for (int64_t l = 0; l < args->k; l++)
                 sum += (long double)a[i * args->k + l] * (long double)b[j * args->k + l];
             results[i * args->n + j] = (double)sum;

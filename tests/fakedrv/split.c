@@ -220,7 +220,7 @@ static int exponent_of(uint32_t bits)
     return bits >> 23 ? (int)(bits >> 23) - 127 : exponent - 150;
 }
 
-/* The scaled number as its pieces keep it: FP16's two have 23 bits, and steps of 2^-24. */
+/* The scaled number as its pieces hold it: FP16's two pieces have 23 bits, and steps of 2^-24. */
 static float kept(float x, enum xg_split_kind kind)
 {
     uint32_t bits;
@@ -234,7 +234,7 @@ static float kept(float x, enum xg_split_kind kind)
     return x;
 }
 
-/* 2^exponent in two factors, because it may be beyond FP32's range, and x times that. */
+/* 2^exponent in two factors, because one may exceed FP32's range. */
 struct factors {
     float first, second;
 };
