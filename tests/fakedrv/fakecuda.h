@@ -17,7 +17,7 @@
  *   FAKECUDA_DELAY_US  duration of each queued operation
  *   FAKECUDA_SEED      seed of the order in which streams advance
  *   FAKECUDA_FAIL      name:nth[:code[:sticky|always]], several with commas; see fakecuda_fail
- *                      exec:nth:-1 hangs: that operation and later ones of its stream never end
+ *                      exec:nth:-1 hangs: that operation and all that follow never end
  *                      name:nth:-1 of a function: that call waits until fakecuda_release
  *                      flip:nth:bit (1 to 31) inverts this bit of one element of C that the nth
  *                      kernel that multiplies has computed, and no call fails
