@@ -51,8 +51,7 @@ static void run_on_devices(int *on)
     memcpy(on, sum.on, sizeof sum.on);
 }
 
-/* The first device is ready before the others. Runs products until every device has computed some.
- */
+/* The first device is ready before the others. Runs products until every device has some. */
 static void await_devices(int *on, int count)
 {
     int used = 0;

@@ -26,8 +26,7 @@ static void begin(void)
     fake = fx_fake();
 }
 
-/* Computes and checks one product. by_cpu: the program's own library must have computed all of it.
- */
+/* Computes and checks one product. by_cpu: the program's own library must compute all of it. */
 static void run(const struct fx_shape *of, bool by_cpu)
 {
     struct fx_product product = fx_product_create(of, 3);
@@ -314,8 +313,7 @@ __attribute__((unused)) static void forked_among_products(void)
     xt_threads_join(&running);
 }
 
-/* While the program's own library computes, signals and cancellation are as the program set them.
- */
+/* In the program's own library, signals and cancellation are as the program set them. */
 static void look_at_shelter(void *ctx)
 {
     sigset_t mask;

@@ -489,8 +489,7 @@ static void forced_cublas(void)
     XT_CHECK(fake.calls("cublasSgemm") > 0, "not by cuBLAS");
 }
 
-/* Each stream gets a workspace. If cuBLAS refuses it or the stream, the next product sets it again.
- */
+/* Each stream gets a workspace. If cuBLAS refuses one of them, the next product sets it again. */
 static void reproducible_cublas(void)
 {
     static const char *const refusing[] = {"cublasSetWorkspace", "cublasSetStream"};

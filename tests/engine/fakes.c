@@ -315,8 +315,7 @@ static CUdeviceptr random_matrix(void)
 
 /* --- cuSOLVER: singular values by Xgesvdp ---------------------------------------------------- */
 
-/* Returns the status, and sets the error that the call reports and the length of U's first column.
- */
+/* Returns the status; sets the error that the call reports and the length of U's first column. */
 static int run_gesvdp(const union numbers *a, int m, int n, bool econ, double *error,
                       double *length)
 {

@@ -12,8 +12,7 @@
 static struct fakecuda fake;
 static struct xg_dev *dev;
 
-/* Runs and checks one product. kernel: XGEMM_KERNEL or NULL. Returns the status of xg_pipeline_run.
- */
+/* Runs and checks one product. kernel: XGEMM_KERNEL or NULL. Returns xg_pipeline_run's status. */
 static enum xg_status run(struct xg_lane *lane, const struct fx_shape *shape, const char *kernel,
                           const char *what, struct xg_result *result)
 {

@@ -134,8 +134,7 @@ static void test_far_rows(struct xg_lane *lane)
     }
 }
 
-/* Panels take turns in slots: each is copied directly from the operand, as often as it is needed.
- */
+/* Panels take turns in slots: each is copied directly from the operand, as often as needed. */
 static void test_out_of_core(void)
 {
     struct xg_conf conf = fx_conf();

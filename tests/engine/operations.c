@@ -162,8 +162,7 @@ static void *idle_main(void *arg)
     return arg;
 }
 
-/* A thread that waits for cuBLAS does not delay products of a thread that holds the linker's lock.
- */
+/* A thread that waits for cuBLAS delays no product of a thread that holds the linker's lock. */
 static void linker_locked(void)
 {
     pthread_t thread, idle;
@@ -211,8 +210,7 @@ static void *single_main(void *unused)
     return unused;
 }
 
-/* cuBLAS is loaded while other products have all lanes and a product that needs it waits for one.
- */
+/* cuBLAS loads while other products have all lanes and a product that needs it waits for one. */
 static void lanes_taken(void)
 {
     pthread_t singles[XG_POLICY_LANES], thread;

@@ -14,8 +14,7 @@
 
 static struct fakecuda fake;
 
-/* The wholes and parts that the CPU computed of the last problem, and the engine's number of tiles.
- */
+/* The CPU's wholes and parts of the last problem, and the engine's number of tiles. */
 static long last_wholes, last_parts, last_tiles;
 
 /* Runs the problem once, with XGEMM_KERNEL `named`. The kernel `wanted` must compute it; NULL: any.

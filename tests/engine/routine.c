@@ -393,8 +393,7 @@ static void test_info(void)
     run_declined(&routine);
 }
 
-/* cuSOLVER returns a result that is not finite, or pivots that are not rows, and reports no error.
- */
+/* cuSOLVER returns infinite numbers or NaN, or pivots that are not rows, and no error. */
 static void test_singular(void)
 {
     enum { N = 30 };

@@ -114,8 +114,7 @@ static void doubles(void)
     XT_CHECK(fake.faults("flip") == 40, "%ld faults", fake.faults("flip"));
 }
 
-/* A device with few FP64 units computes large products by residues and small ones by those units.
- */
+/* A device with few FP64 units computes large products by residues, small ones by the units. */
 static void geforce(void)
 {
     begin();

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of the fake driver: state, faults, memory, streams, kernels. One lock guards them all.
- */
+/* The parts of the fake driver: state, faults, memory, streams, kernels. One lock guards all. */
 #ifndef FAKE_H
 #define FAKE_H
 
@@ -47,8 +46,7 @@ struct fake_state {
 };
 extern struct fake_state fake;
 
-/* Ends the test: the library under test did something that has undefined results on a real device.
- */
+/* Ends the test: the library did something that has undefined results on a real device. */
 void fake_abort(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
 /*
@@ -166,8 +164,7 @@ void fake_module_reclaim(CUcontext context);
 /* sgemm.c. */
 /* Whether a kernel computes C(i,j). Counts the elements that it does not compute. Takes no lock. */
 bool fake_wants(const struct xg_triangle *wanted, enum xg_type type, int64_t i, int64_t j);
-/* Turns the addresses of a product of floats without padding into host addresses. The lock is held.
- */
+/* Turns the addresses of a product without padding into host addresses. The lock is held. */
 void fake_sgemm_resolve(struct xg_sgemm_args *args);
 /* Computes the wanted elements of C. The lock is not held. */
 void fake_sgemm_run(const struct xg_problem *p, const struct xg_triangle *wanted, int split,

@@ -50,8 +50,7 @@ struct fakecuda {
      * fails, after it was queued, and the context is lost. "flip": as above.
      */
     void (*fail)(const char *name, long nth, int code, enum fakecuda_after after);
-    /* Calls of the function so far; NULL: of any function, as above; "exec": operations executed.
-     */
+    /* Calls of the function so far; NULL: of any, as above; "exec": operations executed. */
     long (*calls)(const char *name);
     /* Faults of the function so far; NULL: of any. */
     long (*faults)(const char *name);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The fake driver's memory: device addresses that fault on the host, and page-locked host memory.
- */
+/* The fake driver's memory: device addresses that fault on the host; page-locked host memory. */
 #include "fake.h"
 
 #include <stdio.h>
