@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The policy is asked about a product that stays on the CPU: without a system call, and a handler
- * may leave it in the middle. */
+/* The policy decides about products that stay on the CPU: it makes no system call, and a signal
+ * handler may jump out of it. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <setjmp.h>
@@ -29,10 +29,9 @@ static void count_call(int signal, siginfo_t *info, void *context)
     number = info->si_syscall;
 }
 
-/* From now on system calls of this thread are counted and not made, but for those of the clock,
- * which some machines have no other way to read, and those with which it waits for the end of the
- * process. False: the system has no filters, or a sanitizer is here, which makes calls of its own.
- */
+/* From now on system calls of this thread are counted and not made. Exceptions are reads of the
+ * clock, for which some machines have no other way, and calls that wait for the end of the process.
+ * False: the system has no filters, or a sanitizer makes calls of its own. */
 static bool trap_calls(void)
 {
 #ifdef XG_SANITIZED
@@ -74,13 +73,7 @@ static void part(void *ctx, const struct xg_problem *of)
     (void)ctx, (void)of;
 }
 
-static int sixteen(void *ctx)
-{
-    (void)ctx;
-    return 16;
-}
-
-/* Asked about, each of them: none is kept. */
+/* The policy decides about each of these products; no decision is remembered. */
 static void multiply(void (*compute)(void *ctx), int times)
 {
     static float a[M * K], b[K * N];
@@ -96,7 +89,7 @@ static void multiply(void (*compute)(void *ctx), int times)
                                     .c = c,
                                     .alpha = 1.0f};
     const struct xg_cpu cpu = {
-        .whole = compute, .part = part, .threads = sixteen, .pool = XG_POOL_OPENBLAS};
+        .whole = compute, .part = part, .threads = fx_sixteen, .pool = XG_POOL_OPENBLAS};
     for (int i = 0; i < times; i++)
         xg_dispatch_problem("test_sgemm", &call, &cpu);
 }
@@ -104,10 +97,10 @@ static void multiply(void (*compute)(void *ctx), int times)
 static sem_t counted;
 static bool trapped;
 
-/* Never ends: what the end of a thread, or of a process, asks of the system is trapped too. */
+/* Never returns: the filter also traps the system calls that end a thread or the process. */
 static void *count_on(void *unused)
 {
-    multiply(whole, BEFORE); /* the machine is looked at, and the library's threads */
+    multiply(whole, BEFORE); /* the policy examines the machine and the library's threads */
     computed = 0;
     trapped = trap_calls();
     multiply(at_once, PRODUCTS);
@@ -144,8 +137,8 @@ static void ready(void)
     count();
 }
 
-/* Other threads go on while handlers leave this one's products, most of them in the policy: what
- * the CPU computes here takes no time. */
+/* Other threads multiply while signal handlers jump out of this thread's products, most often out
+ * of the policy: the CPU's part of a product takes no time here. */
 static atomic_bool armed, ended;
 
 static void *multiply_on(void *unused)
@@ -158,7 +151,7 @@ static void *multiply_on(void *unused)
 static sigjmp_buf out;
 static _Atomic long jumps, nested;
 
-/* Every other one multiplies there, and returns. */
+/* Every second signal handler multiplies and returns; the others jump out. */
 static void leave(int signal)
 {
     if (jumps++ % 2)
@@ -175,8 +168,8 @@ static void slowly(void *ctx)
         ;
 }
 
-/* What is asked about is still learnt from, and decided: products that the GPU computes sooner go
- * there, if not the first. Under a sanitizer the fake's GPU takes longer than that. */
+/* The policy still learns: later products move to the GPU if it is faster. With a sanitizer the
+ * fake GPU is slower than the CPU. */
 static void check_decides(void)
 {
     if (fx_short())
@@ -208,16 +201,15 @@ static void check_left_nothing(void)
 
 static void *disturb(void *thread)
 {
-    static const struct timespec nap = {.tv_nsec = 30000};
     while (!ended) {
-        nanosleep(&nap, NULL);
+        fx_nap_us(30);
         if (armed)
             pthread_kill(*(pthread_t *)thread, SIGUSR1);
     }
     return NULL;
 }
 
-static volatile long immortal; /* jumps after which no cancellation would act */
+static volatile long immortal; /* jumps after which the thread could not be cancelled */
 
 static void left(void)
 {
@@ -244,8 +236,8 @@ static void left(void)
     check_decides();
 }
 
-/* A product in a handler may allocate memory, the driver's first call on a thread for one: legal or
- * not, programs have such handlers. */
+/* A product in a signal handler may allocate memory, for example in a thread's first driver call.
+ * Programs have such handlers, whether that is legal or not. */
 const char *__tsan_default_options(void) __attribute__((visibility("default")));
 const char *__tsan_default_options(void)
 {

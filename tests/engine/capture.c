@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Products while the program captures a stream into a CUDA graph: neither loses the other.
- * Contract 7.4. */
+/* Products while the program captures a stream into a CUDA graph: the product is computed and the
+ * capture stays valid. Contract 7.4. */
 #include <pthread.h>
 #include <unistd.h>
 
@@ -49,7 +49,7 @@ static void check_captured(const char *when)
     XT_CHECK(result == CUDA_SUCCESS && graph, "%s: the program's graph is lost, %d", when, result);
 }
 
-/* This thread's mode, and the default one from then on. */
+/* Sets the mode of this thread, and the default mode of later threads. */
 static CUstreamCaptureMode take_mode(void)
 {
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
@@ -57,7 +57,7 @@ static CUstreamCaptureMode take_mode(void)
     return mode;
 }
 
-/* The product is right on either side. */
+/* The product is right, whichever side computes it. */
 static enum xg_status run(uint64_t seed)
 {
     const struct fx_shape shape = {150, 140, 60 + (int64_t)seed % 3 * 300, false, true, 1, 0.5f, 1};
@@ -80,7 +80,7 @@ static void *run_on_thread(void *seed)
     return NULL;
 }
 
-/* All that a product may call for the first time: memory, page-locked memory, kernels. */
+/* A product's first calls of each kind: memory, page-locked memory, kernels. */
 static void product_while_capturing(void)
 {
     pthread_t thread;
@@ -108,7 +108,7 @@ static void start_while_capturing(void)
     XT_CHECK(run(1) == XG_OK);
 }
 
-/* Given up after a failure, while the program captures: what the engine held goes back. */
+/* The engine is given up after a failure while the program captures: it frees its resources. */
 static void end_while_capturing(void)
 {
     begin();
@@ -127,7 +127,7 @@ static void end_while_capturing(void)
              "objects are left");
 }
 
-/* The thread's own mode comes back, whatever happens to the product. */
+/* The thread's own mode is restored, whatever happens to the product. */
 static void mode_stays(void)
 {
     begin();
@@ -145,7 +145,7 @@ static void mode_stays(void)
     }
 }
 
-/* What a capture forbids all the same is no failure of the device, however often. */
+/* An error caused by a capture never counts as a device failure. */
 static void codes(void)
 {
     enum { FIRST = 900, LAST = 908, NOT_ANY_MORE = 909 };
@@ -157,7 +157,7 @@ static void codes(void)
         XT_CHECK(xg_engine_state_get() == XG_ENGINE_READY, "code %d", code);
         fake.reset((unsigned)code);
     }
-    /* The wait for what is under way then ends when the capture does. */
+    /* The wait for running operations then ends when the capture ends. */
     fake.fail("cuLaunchKernel", 1, FIRST, FAKECUDA_ONCE);
     for (long nth = 1; nth < 10; nth++)
         fake.fail("cuEventQuery", nth, FIRST, FAKECUDA_ONCE);
@@ -169,7 +169,7 @@ static void codes(void)
     XT_CHECK(run(1) == XG_ERR_LOST);
 }
 
-/* A start that a capture forbids is made again, but not for ever. */
+/* A start that a capture forbids is tried again, a limited number of times. */
 static void start_again(void)
 {
     begin();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Several devices on the fake driver: which products each gets, and when one of them fails. */
+/* Several devices on the fake driver: which products each gets, and failures of one. */
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
@@ -13,51 +13,22 @@
 #include "tests/support/guarded.h"
 #include "tests/support/threads.h"
 
-enum { DEVICES_MAX = 3, THREADS = 8, PRODUCTS = 10 };
+enum { PRODUCTS = 10 };
 
-/* Two lanes' blocks for each of two devices, and little beside them. */
+/* The blocks of two lanes for each of two devices, and a little more. */
 static const size_t PINNED_MAX_BYTES = 258 << 20;
 
 static struct fakecuda fake;
 static struct xg_conf conf;
 static int timeout_ms; /* 0: the default */
 
-struct worker {
-    int right;
-    int on[DEVICES_MAX]; /* products, a device */
-    uint64_t seed;
-};
-
-static enum xg_status run_product(const struct fx_shape *of, struct worker *worker)
-{
-    struct fx_product product = fx_product_create(of, worker->seed++);
-    struct xg_cpu cpu = fx_product_cpu(&product);
-    struct xg_result result;
-    enum xg_status status = xg_engine_compute(&product.call, &conf, &cpu, NULL, &result);
-    worker->right += status == XG_DECLINED
-                         ? fx_untouched(&product)
-                         : fx_error(&product, 1) <= 1.0 && fx_padding_intact(&product);
-    worker->on[result.device] += status == XG_OK;
-    fx_product_destroy(&product);
-    return status;
-}
-
-static void *work(void *worker)
-{
-    for (int i = 0; i < PRODUCTS; i++) {
-        const struct fx_shape of = {30 + 17 * i, 120 - 9 * i, 40 + i, i & 1, i & 2, 1, 1, i % 3};
-        run_product(&of, worker);
-    }
-    return NULL;
-}
-
 static const struct fx_shape one = {150, 140, 60, false, true, 1, 0.5f, 1};
 
 static enum xg_status run_one(void)
 {
-    struct worker worker = {.seed = 1};
-    enum xg_status status = run_product(&one, &worker);
-    XT_CHECK(worker.right == 1, "wrong");
+    struct fx_worker worker = {.conf = &conf, .seed = 1};
+    enum xg_status status = fx_worker_run(&worker, &one);
+    XT_CHECK(worker.right + worker.declined == 1, "wrong");
     return status;
 }
 
@@ -72,37 +43,30 @@ static void start_devices(const char *ordinals)
     XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
 }
 
-/* How many products of eight threads ran on each device. All are right. */
+/* Counts the products of eight threads that ran on each device. */
 static void run_on_devices(int *on)
 {
-    struct worker workers[THREADS];
-    for (int i = 0; i < THREADS; i++)
-        workers[i] = (struct worker){.seed = 100 * (uint64_t)i};
-    xt_threads_run(THREADS, work, workers, sizeof workers[0]);
-    memset(on, 0, DEVICES_MAX * sizeof *on);
-    for (int i = 0; i < THREADS; i++) {
-        XT_CHECK(workers[i].right == PRODUCTS, "thread %d: %d right", i, workers[i].right);
-        for (int d = 0; d < DEVICES_MAX; d++)
-            on[d] += workers[i].on[d];
-    }
+    const struct fx_worker worker = {.conf = &conf, .products = PRODUCTS};
+    const struct fx_worker sum = fx_workers_run(&worker);
+    memcpy(on, sum.on, sizeof sum.on);
 }
 
-/* The first is ready before the others are: until products meet all. */
+/* The first device is ready before the others. Runs products until every device has some. */
 static void await_devices(int *on, int count)
 {
     int used = 0;
     while (used < count) {
         run_on_devices(on);
         used = 0;
-        for (int d = 0; d < DEVICES_MAX; d++)
+        for (int d = 0; d < FX_DEVICES_MOST; d++)
             used += on[d] > 0;
     }
 }
 
-/* What one device holds at most, page-locked, for each of two. */
+/* Two devices hold at most twice the page-locked memory of one. */
 static void several_devices(void)
 {
-    int on[DEVICES_MAX];
+    int on[FX_DEVICES_MOST];
     start_devices("7,1,0,1");
     await_devices(on, 2);
     const struct fakecuda_live live = fx_live(&fake);
@@ -113,25 +77,25 @@ static void several_devices(void)
 
 static void one_device(void)
 {
-    int on[DEVICES_MAX];
+    int on[FX_DEVICES_MOST];
     start_devices(NULL);
     run_on_devices(on);
     const struct fakecuda_live live = fx_live(&fake);
-    XT_CHECK(live.contexts == 1 && !on[1] && on[0] == THREADS * PRODUCTS, "%zu contexts, %d",
+    XT_CHECK(live.contexts == 1 && !on[1] && on[0] == FX_WORKERS * PRODUCTS, "%zu contexts, %d",
              live.contexts, on[0]);
 }
 
-/* One is lost in the middle of products, and the other goes on; then that is lost as well. */
+/* One device is lost while products run, and the other computes the rest; then it is lost too. */
 static void devices_lost(void)
 {
-    int on[DEVICES_MAX], wholes = 0;
+    int on[FX_DEVICES_MOST], wholes = 0;
     start_devices("0,1");
     await_devices(on, 2);
     fake.fail("exec", 50, FX_CODE_LAUNCH_FAILED, FAKECUDA_STICKY);
     run_on_devices(on);
     XT_CHECK(xg_engine_state_get() == XG_ENGINE_READY, "state %d", xg_engine_state_get());
     run_on_devices(on);
-    XT_CHECK((on[0] == 0) + (on[1] == 0) == 1 && on[0] + on[1] == THREADS * PRODUCTS,
+    XT_CHECK((on[0] == 0) + (on[1] == 0) == 1 && on[0] + on[1] == FX_WORKERS * PRODUCTS,
              "%d and %d products", on[0], on[1]);
     fake.fail("exec", 5, FX_CODE_LAUNCH_FAILED, FAKECUDA_STICKY);
     for (; wholes < 10 && run_one() == XG_OK; wholes++)
@@ -141,13 +105,11 @@ static void devices_lost(void)
     fx_nothing_left(&fake);
 }
 
-static const struct timespec while_s = {0, 1000000};
-
-/* Until a call of the driver's function waits for fake.release. */
+/* Waits until a call of the driver's function waits for fake.release. */
 static void await_held(const char *name)
 {
     while (!fake.faults(name))
-        nanosleep(&while_s, NULL);
+        fx_nap_us(1000);
 }
 
 static void *run_lost(void *unused)
@@ -156,10 +118,10 @@ static void *run_lost(void *unused)
     return run_one() == XG_ERR_LOST ? &fake : NULL;
 }
 
-/* What a lost device held goes back while products run on the other. */
+/* The resources of a lost device are released while products run on the other. */
 static void slow_teardown(void)
 {
-    int on[DEVICES_MAX];
+    int on[FX_DEVICES_MOST];
     pthread_t thread;
     void *lost = NULL;
     start_devices("0,1");
@@ -170,7 +132,7 @@ static void slow_teardown(void)
         exit(XT_HARD);
     await_held("cuDevicePrimaryCtxRelease");
     run_on_devices(on);
-    XT_CHECK(!on[0] && on[1] == THREADS * PRODUCTS, "%d and %d products", on[0], on[1]);
+    XT_CHECK(!on[0] && on[1] == FX_WORKERS * PRODUCTS, "%d and %d products", on[0], on[1]);
     fake.release();
     pthread_join(thread, &lost);
     XT_CHECK(lost, "the loss was not noticed");
@@ -178,11 +140,11 @@ static void slow_teardown(void)
     XT_CHECK(live.contexts == 1 && !live.reclaimed, "%zu contexts", live.contexts);
 }
 
-/* The first device is lost while the second one opens and threads wait for a lane of the first: no
- * thread waits for a lane that is gone, and the engine is not given up yet. */
+/* The first device is lost while the second one opens and threads wait for a lane of the first. No
+ * thread waits for a lost lane, and the engine is not given up yet. */
 static void lose_first(void)
 {
-    int on[DEVICES_MAX];
+    int on[FX_DEVICES_MOST];
     start_devices("0,1");
     await_held("cuInit");
     fake.fail("exec", 50, FX_CODE_LAUNCH_FAILED, FAKECUDA_STICKY);
@@ -194,12 +156,12 @@ static void lose_first(void)
 
 static void second_serves(void)
 {
-    int on[DEVICES_MAX];
+    int on[FX_DEVICES_MOST];
     lose_first();
     while (xg_engine_state_get() == XG_ENGINE_READY && run_one() == XG_DECLINED)
-        nanosleep(&while_s, NULL);
+        fx_nap_us(1000);
     run_on_devices(on);
-    XT_CHECK(!on[0] && on[1] == THREADS * PRODUCTS, "%d and %d products", on[0], on[1]);
+    XT_CHECK(!on[0] && on[1] == FX_WORKERS * PRODUCTS, "%d and %d products", on[0], on[1]);
     const struct fakecuda_live live = fx_live(&fake);
     XT_CHECK(live.contexts == 1 && !live.reclaimed, "%zu contexts", live.contexts);
 }
@@ -208,17 +170,17 @@ static void none_serves(void)
 {
     lose_first();
     while (xg_engine_state_get() == XG_ENGINE_READY)
-        nanosleep(&while_s, NULL);
+        fx_nap_us(1000);
     XT_CHECK(xg_engine_state_get() == XG_ENGINE_NONE, "state %d", xg_engine_state_get());
     XT_CHECK(run_one() == XG_DECLINED, "no device, but a product");
     fx_nothing_left(&fake);
 }
 
-static pthread_t exiting; /* the thread that does, once exits is true */
+static pthread_t exiting; /* the thread that ends the process, while exits is true */
 static _Atomic bool exits;
-static int naps_before, naps_after; /* its naps: before xg_drv_end, and after */
+static int naps_before, naps_after; /* naps of that thread: before xg_drv_end, and after */
 
-/* The engine's naps are these as well. */
+/* Replaces the C library's function, so that the engine's naps are counted. */
 int nanosleep(const struct timespec *duration, struct timespec *left)
 {
     if (exits && pthread_equal(pthread_self(), exiting))
@@ -234,11 +196,11 @@ static void check_naps(void)
         _exit(XT_FAIL);
 }
 
-/* The end waits for products, of which there are none, then for the step under way of the start,
- * which goes no further: not for the second device to open. */
+/* The end of the process waits for products, of which there are none, and for the current step of
+ * the start, which makes no further step. It does not wait for the second device to open. */
 static void exit_while_opening(void)
 {
-    atexit(check_naps); /* runs behind the engine's own handlers */
+    atexit(check_naps); /* runs after the engine's own handlers */
     start_devices("0,1");
     await_held("cuInit");
     exiting = pthread_self();
@@ -246,36 +208,36 @@ static void exit_while_opening(void)
     exit(xt_failures ? XT_FAIL : XT_PASS);
 }
 
-/* More than there is room for. */
+/* More devices than the engine has room for. */
 static void many_ordinals(void)
 {
     start_devices("0,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,35,36");
     XT_CHECK(run_one() == XG_OK);
 }
 
-/* What another kind of device would take is not known: it is not used. */
+/* No times are known for devices of another kind: the engine does not use them. */
 static void mixed_devices(void)
 {
-    int on[DEVICES_MAX];
+    int on[FX_DEVICES_MOST];
     start_devices("1,0,2");
     while (fake.calls("cuDevicePrimaryCtxRelease") < 2)
-        nanosleep(&while_s, NULL);
+        fx_nap_us(1000);
     run_on_devices(on);
     const struct fakecuda_live live = fx_live(&fake);
-    XT_CHECK(live.contexts == 1 && on[0] == THREADS * PRODUCTS, "%zu contexts, %d", live.contexts,
-             on[0]);
+    XT_CHECK(live.contexts == 1 && on[0] == FX_WORKERS * PRODUCTS, "%zu contexts, %d",
+             live.contexts, on[0]);
 }
 
-/* A device that cannot be had is done without, be it the first or another. */
+/* The engine works without a device that does not open, whether it is the first or another. */
 static void refused_device(void)
 {
-    int on[DEVICES_MAX];
+    int on[FX_DEVICES_MOST];
     start_devices("0,1,2");
     await_devices(on, 2);
     XT_CHECK(!on[2], "%d products on a third device", on[2]);
 }
 
-/* A start takes what every product needs: 64 MiB page-locked. */
+/* A start allocates the 64 MiB of page-locked memory that every product needs. */
 static void prepared(void)
 {
     start_devices(NULL);
@@ -288,11 +250,11 @@ static void prepared(void)
 
 static void *work_once(void *worker)
 {
-    run_product(&one, worker);
+    fx_worker_run(worker, &one);
     return NULL;
 }
 
-/* It waits for a lane, in vain, for as long as this. */
+/* A product waits this long for a lane, and is declined. */
 static void decline_after(double most_s)
 {
     const struct xg_patience patience = {
@@ -305,11 +267,11 @@ static void decline_after(double most_s)
     fx_product_destroy(&product);
 }
 
-/* Both lanes are held up in the driver: a thread waits for one until its patience ends. Once no
- * lane has moved for four timeouts, no thread waits at all, not even for a short patience. */
+/* The driver blocks both lanes: a thread waits for a lane until its patience ends. Once no lane has
+ * moved for four timeouts, no thread waits, not even with a short patience. */
 static void patience_ends(void)
 {
-    struct worker workers[2] = {{.seed = 1}, {.seed = 2}};
+    struct fx_worker workers[2] = {{.conf = &conf, .seed = 1}, {.conf = &conf, .seed = 2}};
     pthread_t threads[2];
     timeout_ms = 300;
     start_devices(NULL);
@@ -319,11 +281,11 @@ static void patience_ends(void)
             exit(XT_HARD);
     }
     while (fake.calls("cuStreamWaitEvent") < 2)
-        nanosleep(&while_s, NULL);
+        fx_nap_us(1000);
     double begin_s = xg_clock_s();
     decline_after(0.01);
     XT_CHECK_LE(xg_clock_s() - begin_s, 1.0, "it waited");
-    for (int i = 0; i < 500; i++) /* as many waits would outlast the watchdog */
+    for (int i = 0; i < 500; i++) /* as many waits would last longer than the watchdog allows */
         decline_after(0.3);
     fake.release();
     for (int i = 0; i < 2; i++) {
@@ -332,8 +294,8 @@ static void patience_ends(void)
     }
 }
 
-/* Where several threads multiply a start makes all lanes; one that cannot be had is done without.
- */
+/* If several threads multiply, a start creates all lanes, and works without a lane that it cannot
+ * create. */
 static void second_lane(void)
 {
     xg_tally_add(XG_TALLY_PRODUCTS, 2);
@@ -364,7 +326,7 @@ static const struct fx_scenario scenarios[] = {
     {"refused_device", refused_device,
      "FAKECUDA_DEVICES=3 FAKECUDA_DELAY_US=300 FAKECUDA_FAIL=cuDevicePrimaryCtxRetain:2:2",
      "ignoring device 1 of XGEMM_DEVICES", NULL},
-    /* A stream capture of the program's forbids it once, and as often as it is tried. */
+    /* A stream capture of the program makes one attempt fail, or every attempt. */
     {"several_devices", several_devices,
      "FAKECUDA_DEVICES=2 FAKECUDA_DELAY_US=300 FAKECUDA_FAIL=cuDevicePrimaryCtxRetain:2:906", NULL,
      NULL},

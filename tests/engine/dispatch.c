@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One intercepted call on the fake driver: where each mode sends it, and what it says about it.
- * Contract 6.3, 7.1, 8.2 (doc/contract.md).
+ * One intercepted call on the fake driver: where each mode computes it, and the messages. Contract
+ * 6.3, 7.1, 8.2 (doc/contract.md).
  */
 #include <errno.h>
 #include <fenv.h>
@@ -26,7 +26,7 @@ static void begin(void)
     fake = fx_fake();
 }
 
-/* One product, judged; by_cpu: whether the program's own library must have computed it, whole. */
+/* Computes and checks one product. by_cpu: the program's own library must compute all of it. */
 static void run(const struct fx_shape *of, bool by_cpu)
 {
     struct fx_product product = fx_product_create(of, 3);
@@ -60,7 +60,7 @@ static void mode_cpu_quiet(void)
     XT_CHECK(!xg_dispatch_wants(XG_KIND_SGEMM, 8192, 8192, 8192), "wanted in vain");
 }
 
-/* The device's own figures, once there is one. */
+/* The engine knows the device's own figures after the start. */
 static void device(void)
 {
     struct xg_model_device described;
@@ -83,7 +83,7 @@ static void mode_gpu(void)
     XT_CHECK(fake.calls("cuLaunchKernel") >= 4, "%ld launches", fake.calls("cuLaunchKernel"));
 }
 
-/* Only the program's library knows what nothing times nothing is. */
+/* Products with m, n, k or alpha 0 go to the program's own library. */
 static void degenerate(void)
 {
     const struct fx_shape alpha_0 = {20, 30, 10, false, false, 0, 0.5f, 1};
@@ -109,7 +109,7 @@ static void no_gpu(void)
     XT_CHECK(fake.calls("cuInit") == 1, "%ld starts", fake.calls("cuInit"));
 }
 
-/* Faults on the way: C is right on either side. */
+/* Driver calls fail: C is right, whichever side computed it. */
 static void faults(void)
 {
     begin();
@@ -129,7 +129,7 @@ static void faults(void)
     XT_CHECK(xg_engine_state_get() == XG_ENGINE_NONE, "state %d", xg_engine_state_get());
 }
 
-/* The caller gets what the CPU computed, bit for bit. */
+/* The caller gets the bits that the CPU computed. */
 static void mode_compare(void)
 {
     begin();
@@ -149,7 +149,7 @@ static void mode_compare(void)
     XT_CHECK(fake.calls("cuLaunchKernel") > 0, "the GPU computed nothing");
 }
 
-/* What the GPU declines is told as what it is. */
+/* A product that the GPU declines is reported as declined. */
 static void compare_no_room(void)
 {
     begin();
@@ -168,33 +168,14 @@ static void small_stays(void)
     XT_CHECK(fake.calls(NULL) == 0, "%ld driver calls", fake.calls(NULL));
 }
 
-/* A library that takes 20 ms, whatever the product: the GPU is worth its start after a while. */
-static void slow_whole(void *ctx)
-{
-    const struct timespec while_s = {0, 20000000};
-    ++*(long *)ctx;
-    nanosleep(&while_s, NULL);
-}
-
-static void slow_part(void *ctx, const struct xg_problem *part)
-{
-    slow_whole(ctx);
-    xg_cpu_compute(part);
-}
-
 static const struct fx_shape medium = {400, 400, 400, false, false, 1, 0, 0};
 
-/* Its products that the CPU computed are counted. */
-static struct xg_cpu slow_cpu(long *wholes)
-{
-    return (struct xg_cpu){.whole = slow_whole, .part = slow_part, .ctx = wholes};
-}
-
+/* The GPU is worth its start after some products of the slow library. */
 static void earning(void)
 {
     struct fx_product product = fx_product_create(&medium, 6);
     long wholes = 0, products = 0;
-    const struct xg_cpu cpu = slow_cpu(&wholes);
+    const struct xg_cpu cpu = fx_slow_cpu(&wholes);
     begin();
     while (products < 1000 && wholes == products) {
         fx_product_reset(&product);
@@ -209,20 +190,19 @@ static void earning(void)
     fx_product_destroy(&product);
 }
 
-/* A hundred products of a fifth of a millisecond, which the GPU would halve, are not worth a start;
- * nor is any number that belongs on the CPU. */
+/* A hundred products of 0.2 ms, which the GPU would compute in half the time, do not earn a start.
+ * Products that belong on the CPU never earn one. */
 static void wait_200_us(void *ctx)
 {
-    const struct timespec while_s = {0, 150000}; /* asleep: a busy machine does not stretch it */
     ++*(long *)ctx;
-    nanosleep(&while_s, NULL);
+    fx_nap_us(150); /* a busy machine does not lengthen a sleep as it lengthens work */
 }
 
 static void short_script(void)
 {
     struct fx_product product = fx_product_create(&medium, 6);
     long wholes = 0;
-    const struct xg_cpu cpu = {.whole = wait_200_us, .part = slow_part, .ctx = &wholes};
+    const struct xg_cpu cpu = {.whole = wait_200_us, .part = fx_slow_part, .ctx = &wholes};
     begin();
     for (int i = 0; i < 100; i++)
         if (xg_dispatch_wants(XG_KIND_SGEMM, 400, 400, 400))
@@ -234,12 +214,12 @@ static void short_script(void)
     fx_product_destroy(&product);
 }
 
-/* The program ends while the GPU that it earned is starting. */
+/* The program ends while the GPU is starting. */
 static void leave_while_starting(void)
 {
     struct fx_product product = fx_product_create(&medium, 6);
     long wholes = 0;
-    const struct xg_cpu cpu = slow_cpu(&wholes);
+    const struct xg_cpu cpu = fx_slow_cpu(&wholes);
     begin();
     while (wholes < 1000 && xg_engine_state_get() == XG_ENGINE_COLD)
         xg_dispatch_problem("test_sgemm", &product.call, &cpu);
@@ -249,7 +229,7 @@ static void leave_while_starting(void)
     exit(xt_failures ? XT_FAIL : XT_PASS);
 }
 
-/* It ends well, and does not stay for the start, which takes for ever. */
+/* The program exits normally and does not wait for the start, which never ends. */
 static void exit_while_starting(void)
 {
     fflush(NULL);
@@ -259,12 +239,12 @@ static void exit_while_starting(void)
     xt_child_wait(pid, "the child");
 }
 
-/* With no GPU to be had, nothing is asked any more. */
+/* After a failed start the dispatcher wants no product. */
 static void given_up(void)
 {
     struct fx_product product = fx_product_create(&medium, 6);
     long wholes = 0;
-    const struct xg_cpu cpu = slow_cpu(&wholes);
+    const struct xg_cpu cpu = fx_slow_cpu(&wholes);
     begin();
     while (wholes < 1000 && xg_dispatch_wants(XG_KIND_SGEMM, 8192, 8192, 8192))
         xg_dispatch_problem("test_sgemm", &product.call, &cpu);
@@ -287,21 +267,21 @@ static void forked(void)
     run(&shape, false);
 }
 
-/* Products of the parent's other threads do not run in the child: what it saves is its own. */
+/* Products of the parent's other threads do not run in the child. They do not count in the time
+ * that the child's products save. */
 static _Atomic int asleep;
 
 static void sleep_whole(void *ctx)
 {
-    const struct timespec while_s = {1, 0};
     (void)ctx;
     asleep++;
-    nanosleep(&while_s, NULL);
+    fx_nap_us(1000000);
 }
 
 static void *run_asleep(void *unused)
 {
     struct fx_product product = fx_product_create(&medium, 6);
-    const struct xg_cpu cpu = {.whole = sleep_whole, .part = slow_part};
+    const struct xg_cpu cpu = {.whole = sleep_whole, .part = fx_slow_part};
     xg_dispatch_problem("test_sgemm", &product.call, &cpu);
     fx_product_destroy(&product);
     return unused;
@@ -311,7 +291,7 @@ static void earn_in_child(void)
 {
     struct fx_product product = fx_product_create(&medium, 6);
     long wholes = 0;
-    const struct xg_cpu cpu = slow_cpu(&wholes);
+    const struct xg_cpu cpu = fx_slow_cpu(&wholes);
     while (wholes < 1000 && xg_engine_state_get() == XG_ENGINE_COLD)
         xg_dispatch_problem("test_sgemm", &product.call, &cpu);
     XT_CHECK(wholes > 3 && wholes < 60, "started after %ld products", wholes);
@@ -333,8 +313,7 @@ __attribute__((unused)) static void forked_among_products(void)
     xt_threads_join(&running);
 }
 
-/* In the program's own library, whatever went before, signals and cancellation are the program's.
- */
+/* In the program's own library, signals and cancellation are as the program set them. */
 static void look_at_shelter(void *ctx)
 {
     sigset_t mask;
@@ -351,7 +330,7 @@ static void failure_unsheltered(void)
     static const char *const names[] = {"cuMemAlloc", "cuMemHostAlloc", "cuEventCreate"};
     struct fx_product product = fx_product_create(&shape, 6);
     long wholes = 0;
-    const struct xg_cpu cpu = {.whole = look_at_shelter, .part = slow_part, .ctx = &wholes};
+    const struct xg_cpu cpu = {.whole = look_at_shelter, .part = fx_slow_part, .ctx = &wholes};
     begin();
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         fake.fail(names[i], 1, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
@@ -380,8 +359,8 @@ static void look_part(void *ctx, const struct xg_problem *part)
     fx_cpu_part(&looked->count, part);
 }
 
-/* Nor is it told apart where it computes what is left of a product: it may make its threads then,
- * which have their signals from this one. */
+/* The same holds when that library computes the rest of a product: threads that it creates inherit
+ * the signal mask. */
 static void parts_unsheltered(void)
 {
     static const struct fx_shape wide = {900, 1100, 20, false, false, 1, 1, 0};
@@ -401,19 +380,13 @@ static void parts_unsheltered(void)
     XT_CHECK(parts_seen > 0, "no failure came in the middle");
 }
 
-static int sixteen(void *ctx)
-{
-    (void)ctx;
-    return 16;
-}
-
-/* Threads that spin are told of where there is a GPU whose staging they hold up. */
+/* Statistics mention spinning threads only if there is a GPU whose staging they slow down. */
 static void spin_told(void)
 {
     struct fx_product product = fx_product_create(&medium, 6);
     long wholes = 0;
-    struct xg_cpu cpu = slow_cpu(&wholes);
-    cpu.threads = sixteen;
+    struct xg_cpu cpu = fx_slow_cpu(&wholes);
+    cpu.threads = fx_sixteen;
     cpu.pool = XG_POOL_OPENBLAS;
     char text[8192] = "";
     begin();
@@ -441,7 +414,7 @@ static void *run_some(void *right)
     return NULL;
 }
 
-/* All at once from the first call on: one start, all right. */
+/* Several threads make the first call together: one start, and all products are right. */
 static void threads(void)
 {
     enum { THREADS = 6 };
@@ -501,7 +474,8 @@ static const struct fx_scenario scenarios[] = {
     {"forked_stats", forked, "XGEMM_MODE=gpu XGEMM_STATS=1", "2 on the GPU", NULL},
     {"spin_told", spin_told, "XGEMM_MODE=auto XGEMM_STATS=1 FAKECUDA_DEVICES=0", "no usable GPU",
      "0 on the GPU"},
-#ifndef __SANITIZE_THREAD__ /* which allows no thread in the child of several */
+#ifndef __SANITIZE_THREAD__ /* the thread sanitizer allows no new thread in a child of several     \
+                               threads */
     {"forked_among_products", forked_among_products,
      "XGEMM_MODE=auto XGEMM_EXIT=wait FAKECUDA_INIT_MS=30", NULL, NULL},
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The process's one engine on the fake driver: start, sharing, failures, fork, exit. Contract 7.3,
+ * The engine of the process on the fake driver: start, sharing, failures, fork, exit. Contract 7.3,
  * 7.4, 8.2, 8.4, 8.5, 9.2, 9.3, 10.1 (doc/contract.md).
  */
 #include <errno.h>
@@ -46,7 +46,7 @@ static void check_state(enum xg_engine_state wanted)
 
 static const struct xg_patience none = {.takes_s = 1, .waits_s = 0, .threads = 8};
 
-/* Runs and judges the product; a declined one must be untouched. */
+/* Runs and checks the product. If the engine declines it, C must be untouched. */
 static enum xg_status run_product(struct fx_product *product, bool wait)
 {
     struct xg_cpu cpu = fx_product_cpu(product);
@@ -78,13 +78,12 @@ static enum xg_status run(bool wait)
 
 static void *release_main(void *unused)
 {
-    const struct timespec while_s = {0, 200000000};
-    nanosleep(&while_s, NULL);
+    fx_nap_us(200000);
     fake.release();
     return unused;
 }
 
-/* The start goes on while this thread waits for it. */
+/* The start continues while this thread waits for it. */
 static void release_later(void)
 {
     pthread_t thread;
@@ -113,13 +112,13 @@ static void start_in_background(void)
     XT_CHECK(fake.calls("cuInit") == 1, "%ld starts", fake.calls("cuInit"));
 }
 
-/* Longer than the watchdog lets a scenario live. */
+/* Longer than the watchdog lets a scenario run. */
 enum { FOREVER_MS = 1000000 };
 
-/* One product waits for a start that hangs; no other one does, and what comes late still serves. */
+/* One product waits for a start that hangs; later products do not wait. A start that ends late
+ * still serves. */
 static void slow_start(void)
 {
-    const struct timespec while_s = {0, 1000000};
     begin();
     conf.timeout_ms = 300;
     double began_s = xg_clock_s();
@@ -128,12 +127,12 @@ static void slow_start(void)
     XT_CHECK(first_s >= 0.29, "waited for %g s", first_s);
     struct xg_conf longer = conf;
     longer.timeout_ms = FOREVER_MS;
-    for (int i = 0; i < 50; i++) /* as many waits would outlast the watchdog */
+    for (int i = 0; i < 50; i++) /* as many waits would last longer than the watchdog allows */
         XT_CHECK(xg_engine_wait(&longer) == XG_ENGINE_STARTING, "state %d", xg_engine_state_get());
     XT_CHECK(run(true) == XG_DECLINED, "a starting engine computes");
     fake.release();
     while (xg_engine_state_get() == XG_ENGINE_STARTING)
-        nanosleep(&while_s, NULL);
+        fx_nap_us(1000);
     wait_until(XG_ENGINE_READY);
     XT_CHECK(run(true) == XG_OK, "no product");
 }
@@ -151,7 +150,7 @@ static void no_engine(void)
 static void three_failures(void)
 {
     begin_ready();
-    /* Not in a row: no reason to give up. */
+    /* Failures that are not consecutive do not end the engine. */
     for (int i = 0; i < 5; i++) {
         fake.fail("cuLaunchKernel", 1, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
         XT_CHECK(run(true) == XG_ERR_DRIVER, "failure %d", i);
@@ -177,11 +176,11 @@ static void lost_context(void)
     fx_nothing_left(&fake);
 }
 
-/* Longer than an operation takes on a busy machine, so that no other one passes for a hang. */
+/* Longer than any operation takes on a busy machine, so that a slow one is not taken for a hang. */
 enum { HANG_MS = 3000 };
 
-/* A device that gets nothing done from some operation on (HANG_AT): the CPU completes the product,
- * and nothing more is asked of the device. */
+/* From operation HANG_AT on the device executes nothing: the CPU completes the product, and the
+ * device gets no other product. */
 static void hung_device(void)
 {
     static const struct fx_shape large = {700, 600, 100, false, false, 1, 0.5f, 1};
@@ -198,7 +197,7 @@ static void hung_device(void)
     XT_CHECK(run(true) == XG_DECLINED, "hung, but a product");
 }
 
-/* A wait with a longer limit, a LAPACK routine's, ends when a product has found that the device
+/* A LAPACK routine waits with a longer limit. Its wait ends when a product finds that the device
  * hangs. */
 static void hung_beside(void)
 {
@@ -223,7 +222,7 @@ static void hung_beside(void)
     xg_engine_let_go(0);
 }
 
-/* A failure that is followed by a hang: what is under way is not waited for without end. */
+/* A failure is followed by a hang: the wait for running operations ends. */
 static void hung_failure(void)
 {
     begin();
@@ -236,60 +235,23 @@ static void hung_failure(void)
     check_state(XG_ENGINE_NONE);
 }
 
-struct worker {
-    int products, right, declined;
-    const struct xg_patience *patience;
-    uint64_t seed;
-};
+enum { PRODUCTS = 10 };
 
-static void *work(void *arg)
+/* Several threads at once. */
+static struct fx_worker run_threads(const struct xg_patience *patience)
 {
-    struct worker *worker = arg;
-    for (int i = 0; i < worker->products; i++) {
-        const struct fx_shape of = {30 + 17 * i, 120 - 9 * (i % 10), 40 + i, i & 1, i & 2, 1, 1,
-                                    i % 3};
-        struct fx_product product = fx_product_create(&of, worker->seed + (uint64_t)i);
-        struct xg_cpu cpu = fx_product_cpu(&product);
-        struct xg_result result;
-        enum xg_status status =
-            xg_engine_compute(&product.call, &conf, &cpu, worker->patience, &result);
-        if (status == XG_DECLINED)
-            worker->declined += fx_untouched(&product);
-        else
-            worker->right += fx_error(&product, 1) <= 1.0 && fx_padding_intact(&product);
-        fx_product_destroy(&product);
-    }
-    return NULL;
+    return fx_workers_run(
+        &(struct fx_worker){.conf = &conf, .patience = patience, .products = PRODUCTS});
 }
 
-enum { THREADS = 8, PRODUCTS = 10 };
-
-/* Several threads at once. Returns the sum of what they count; each product is right or declined.
- */
-static struct worker run_threads(const struct xg_patience *patience)
-{
-    struct worker workers[THREADS], sum = {0};
-    for (int i = 0; i < THREADS; i++)
-        workers[i] =
-            (struct worker){.products = PRODUCTS, .patience = patience, .seed = 100 * (uint64_t)i};
-    xt_threads_run(THREADS, work, workers, sizeof workers[0]);
-    for (int i = 0; i < THREADS; i++) {
-        XT_CHECK(workers[i].right + workers[i].declined == PRODUCTS, "thread %d: %d, %d", i,
-                 workers[i].right, workers[i].declined);
-        sum.right += workers[i].right;
-        sum.declined += workers[i].declined;
-    }
-    return sum;
-}
-
-/* Two lanes' blocks, and little beside them. */
+/* The blocks of two lanes, and a little more. */
 static const size_t PINNED_MAX_BYTES = 129 << 20;
 
 static void many_threads(void)
 {
     begin_ready();
     const int right = run_threads(NULL).right;
-    XT_CHECK(right == THREADS * PRODUCTS, "%d right", right);
+    XT_CHECK(right == FX_WORKERS * PRODUCTS, "%d right", right);
     const struct fakecuda_live live = fx_live(&fake);
     XT_CHECK(live.pinned_bytes > 0 && live.pinned_bytes < PINNED_MAX_BYTES,
              "contract 10.1: %zu bytes are page-locked", live.pinned_bytes);
@@ -298,19 +260,20 @@ static void many_threads(void)
 static void busy_declines(void)
 {
     begin_ready();
-    const struct worker sum = run_threads(&none);
+    const struct fx_worker sum = run_threads(&none);
     XT_CHECK(sum.right && sum.declined, "%d right, %d declined", sum.right, sum.declined);
 }
 
 /*
- * Eight threads on two lanes: seven others are ahead at most, and each lane has half of them to do.
- * With patience for all of them none is declined, with patience for one and a half some are.
+ * Eight threads share two lanes: at most seven are ahead of a thread, and each lane computes half
+ * of them. With patience for all of them no product is declined; with patience for one and a half
+ * some are.
  */
 static void patience_counts(void)
 {
     static const struct xg_patience for_all = {.takes_s = 1, .waits_s = 4, .threads = 8};
     static const struct xg_patience for_some = {.takes_s = 1, .waits_s = 1.5, .threads = 8};
-    /* Waiting in any case is counted as well by those behind. */
+    /* A thread that waits without limit also counts for the threads behind it. */
     static const struct xg_patience always = {.takes_s = 1, .waits_s = HUGE_VAL, .threads = 8};
     begin_ready();
     int declined = run_threads(&for_all).declined;
@@ -318,16 +281,16 @@ static void patience_counts(void)
     declined = run_threads(&always).declined;
     XT_CHECK(declined == 0, "%d declined, with patience without end", declined);
     declined = run_threads(&for_some).declined;
-    XT_CHECK(declined > 0 && declined < THREADS * PRODUCTS, "%d declined", declined);
+    XT_CHECK(declined > 0 && declined < FX_WORKERS * PRODUCTS, "%d declined", declined);
 }
 
-/* Failures in the middle of others' products. */
+/* The device is lost while several threads compute products. */
 static void threads_lose(void)
 {
     begin_ready();
     fake.fail("exec", 200, FX_CODE_LAUNCH_FAILED, FAKECUDA_STICKY);
     const int computed = run_threads(NULL).right;
-    XT_CHECK(computed > 0 && computed < THREADS * PRODUCTS, "%d computed", computed);
+    XT_CHECK(computed > 0 && computed < FX_WORKERS * PRODUCTS, "%d computed", computed);
     check_state(XG_ENGINE_NONE);
     fx_nothing_left(&fake);
 }
@@ -354,9 +317,10 @@ static void *fail_and_keep_lane(void *shape_of_it)
     return NULL;
 }
 
-enum { LANE_MS = 700 }; /* a lane is waited for four times as long */
+enum { LANE_MS = 700 }; /* a thread waits four times as long for a lane */
 
-/* Lanes that do not come back: one product waits for them, and no other one until one does. */
+/* No lane becomes free: one product waits for a lane, and later ones do not wait until a lane is
+ * free again. */
 static void lost_lanes(void)
 {
     static struct fx_shape small = {70, 60, 50, false, false, 1, 0, 0};
@@ -373,7 +337,7 @@ static void lost_lanes(void)
     XT_CHECK(run(true) == XG_DECLINED, "a product without a lane");
     double first_s = xg_clock_s() - began_s;
     XT_CHECK(first_s >= 4e-3 * LANE_MS, "waited for %g s", first_s);
-    for (int i = 0; i < 50; i++) /* as many waits would outlast the watchdog */
+    for (int i = 0; i < 50; i++) /* as many waits would last longer than the watchdog allows */
         XT_CHECK(run(true) == XG_DECLINED, "a product without a lane");
     for (int i = 0; i < XG_POLICY_LANES; i++)
         sem_post(&give_back);
@@ -382,8 +346,8 @@ static void lost_lanes(void)
     XT_CHECK(run(true) == XG_OK, "the lanes are back");
 }
 
-/* What a child must find: no engine, no call to the driver, and no wait. It allocates nothing, for
- * the thread sanitizer's allocator leaves its locks to a child as they are. */
+/* A child of fork must find no engine, make no driver call and not wait. It allocates nothing,
+ * because the thread sanitizer's allocator may hold locks that nothing in the child releases. */
 static void fork_and_check(void)
 {
     struct fx_product product = fx_product_create(&shape, 1);
@@ -402,14 +366,14 @@ static void fork_and_check(void)
 
 static void fork_children(void)
 {
-    struct worker worker = {.products = 40};
+    struct fx_worker worker = {.conf = &conf, .products = 40};
     pthread_t thread;
     begin();
     xg_engine_start(&conf);
-    fork_and_check(); /* while it starts */
+    fork_and_check(); /* while the engine starts */
     wait_until(XG_ENGINE_READY);
     XT_CHECK(run(true) == XG_OK, "before the fork");
-    if (pthread_create(&thread, NULL, work, &worker))
+    if (pthread_create(&thread, NULL, fx_work, &worker))
         exit(XT_HARD);
     for (int i = 0; i < 10; i++)
         fork_and_check(); /* while another thread is in the engine */
@@ -418,7 +382,7 @@ static void fork_children(void)
     XT_CHECK(run(true) == XG_OK, "after the fork");
 }
 
-/* A child of a process that never started the engine may start one. */
+/* If the parent has not started the engine, the child may start one. */
 static void fork_before_start(void)
 {
     begin();
@@ -455,10 +419,10 @@ static void on_signal(int number)
     signals++;
 }
 
-/* The engine's threads take no signal: one that the program's own thread blocks stays pending. */
+/* The engine's threads take no signals: a signal that the program's only thread blocks stays
+ * pending. */
 static void signals_stay(void)
 {
-    const struct timespec while_s = {0, 50000000};
     sigset_t set, before, after;
     begin();
     sigemptyset(&set);
@@ -472,7 +436,7 @@ static void signals_stay(void)
         XT_CHECK(sigismember(&before, i) == sigismember(&after, i), "signal %d", i);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     kill(getpid(), SIGUSR1);
-    nanosleep(&while_s, NULL);
+    fx_nap_us(50000);
     XT_CHECK(signals == 0, "another thread took the signal");
     pthread_sigmask(SIG_UNBLOCK, &set, NULL);
     XT_CHECK(signals == 1, "%d signals", (int)signals);
@@ -488,7 +452,7 @@ static void exit_while_starting(void)
 
 static void product_at_exit(void)
 {
-    /* Registered before the engine's own handlers, so it runs after them. */
+    /* Registered before the engine's own handlers, therefore runs after them. */
     enum xg_status status = run(true);
     if (xt_failures || (status != XG_OK && status != XG_DECLINED && status >= 0))
         _exit(XT_FAIL);
@@ -496,15 +460,14 @@ static void product_at_exit(void)
 
 static void exit_while_computing(void)
 {
-    static struct worker worker = {.products = 10000};
-    const struct timespec while_s = {0, 100000000};
+    static struct fx_worker worker = {.conf = &conf, .products = 10000};
     pthread_t thread;
     begin();
     atexit(product_at_exit);
     wait_until(XG_ENGINE_READY);
-    if (pthread_create(&thread, NULL, work, &worker))
+    if (pthread_create(&thread, NULL, fx_work, &worker))
         exit(XT_HARD);
-    nanosleep(&while_s, NULL);
+    fx_nap_us(100000);
     exit(xt_failures ? XT_FAIL : XT_PASS);
 }
 
@@ -526,7 +489,7 @@ static void forced_cublas(void)
     XT_CHECK(fake.calls("cublasSgemm") > 0, "not by cuBLAS");
 }
 
-/* A workspace for each stream, which may be refused: what was not set is set again. */
+/* Each stream gets a workspace. If cuBLAS refuses one of them, the next product sets it again. */
 static void reproducible_cublas(void)
 {
     static const char *const refusing[] = {"cublasSetWorkspace", "cublasSetStream"};

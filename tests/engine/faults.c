@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every driver call of a product made to fail in turn: C is right, and nothing leaks or hangs.
- * Contract 9.1 (doc/contract.md).
+ * Every driver call of a product fails in turn: C is right, and nothing leaks or hangs. Contract
+ * 9.1 (doc/contract.md).
  */
 #include "src/compute/backend.h"
 #include "src/device/drv.h"
@@ -11,7 +11,7 @@
 
 static struct fakecuda fake;
 
-/* Each fault: what, when, and how; name NULL: any call. */
+/* A fault: the nth call of the function fails with the code; name NULL: of any function. */
 struct fault {
     const char *name;
     long nth;
@@ -19,7 +19,7 @@ struct fault {
     enum fakecuda_after after;
 };
 
-/* In tiles, in groups (the second) and in slices of k (the third). */
+/* Products in tiles, in groups (the second) and in slices of k (the third). */
 static const struct fx_shape shapes[] = {
     {70, 90, 33, false, true, 1, 0.5f, 1},
     {600, 290, 9, true, false, 1, 0, 2},
@@ -30,8 +30,8 @@ static const int64_t limits_bytes[SHAPES] = {8 << 20, 700 << 10, 7 << 20};
 
 static struct fx_product products[SHAPES];
 
-/* The lane's and the device's objects, all given back by themselves; where the driver refused the
- * context, by its destruction. */
+/* The lane and the device free all their objects, unless the driver refused the context: then its
+ * destruction frees them. */
 static void check_leaks(const char *what, bool context)
 {
     bool refused = fake.faults("cuCtxPushCurrent") > 0;
@@ -44,7 +44,7 @@ static void check_leaks(const char *what, bool context)
              live.contexts, live.reclaimed);
 }
 
-/* Two products on one lane: the second must be right on whatever the fault left behind. */
+/* Two products on one lane: the second must be right after any fault in the first. */
 static enum xg_status run_products(struct xg_lane *lane, struct fx_product *product,
                                    const char *what)
 {
@@ -68,7 +68,7 @@ static enum xg_status run_products(struct xg_lane *lane, struct fx_product *prod
     return status;
 }
 
-/* A device, a lane and products, with one fault on the way. Returns the first failure. */
+/* Opens a device and a lane and runs products, with one fault. Returns the first failure. */
 static enum xg_status attempt(int which, const struct fault *fault, unsigned seed)
 {
     struct xg_conf conf = fx_conf();
@@ -106,7 +106,7 @@ static const struct fault ways[] = {
 };
 enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
 
-/* One fault in one of the ways in which it can go on; must: it is sure to strike. */
+/* One fault, with the code and the later calls of the way. must: the fault has to occur. */
 static void attempt_way(int which, const char *name, long nth, int way, bool must)
 {
     struct fault fault = ways[way];
@@ -126,8 +126,8 @@ static void sweep_by_count(int which)
     long calls = fake.calls(NULL), execs = fake.calls("exec");
     int turn = 0;
     printf("shape %d: %ld calls, %ld operations\n", which, calls, execs);
-    /* Every way at first, then in turn. Timing moves the last calls about: those need not strike.
-     */
+    /* The first calls fail in every way, later ones in turn. The number of calls depends on time,
+     * so the last faults may not occur. */
     for (long nth = 1; nth <= calls; nth += nth < dense ? 1 : calls / steps + 1, turn++)
         for (int way = 0; way < (nth < dense ? WAYS : 1); way++)
             attempt_way(which, NULL, nth, (turn + way) % WAYS, nth < calls * 3 / 4);
@@ -152,7 +152,7 @@ static void sweep_by_name(int which)
     }
 }
 
-/* Memory that runs out at every size: the product shrinks to what there is, or the CPU computes. */
+/* Allocations fail from each size on: the product uses less memory, or the CPU computes it. */
 static void sweep_memory(void)
 {
     for (int which = 0; which < SHAPES; which++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Products into a C without pages, and routines into outputs without pages: right, populated, and
- * no page more than their elements are on. Contract 3.2 (doc/contract.md).
+ * Products into a C without pages, and routines into outputs without pages: results are right,
+ * their pages are populated, and no other page is. Contract 3.2 (doc/contract.md).
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -24,18 +24,18 @@ static struct fakecuda fake;
 static struct xg_dev *dev;
 static struct xg_lane *lane;
 
-/* What is populated, and what there is of it. */
+/* Calls that populate pages, and the range in which they may. */
 static atomic_long populated;
 static _Atomic uintptr_t map_begin, map_end;
 
-/* How often the system is asked for one page of C; whether it says that none is ever there. */
+/* Calls that ask the system about one page of C; absent: it answers that no page is there. */
 static atomic_long asked;
 static atomic_bool absent;
 
-/* Pages that some thread populated, and how long a step takes meanwhile. */
+/* Pages that a thread has populated; the duration of a step while it populates. */
 static unsigned char *advised;
 static long step_ns;
-static atomic_bool stalls; /* the next step does not end before others have asked for a while */
+static atomic_bool stalls; /* the next step waits until other threads have asked for a while */
 
 static void stall(void)
 {
@@ -45,7 +45,7 @@ static void stall(void)
     nanosleep(&a_while, NULL);
 }
 
-/* These two in place of the C library's. */
+/* These two functions replace the C library's. */
 int mincore(void *address, size_t bytes, unsigned char *there)
 {
     if (bytes == PAGE) {
@@ -74,7 +74,7 @@ int madvise(void *address, size_t bytes, int advice)
     return (int)syscall(SYS_madvise, address, bytes, advice);
 }
 
-/* A product whose C is mapped: no page of it is there, and its guards and padding are zeros. */
+/* A product whose C is mapped without pages; its guards and padding are zeros. */
 struct fresh {
     struct fx_product product;
     size_t bytes;
@@ -105,7 +105,7 @@ static void fresh_destroy(struct fresh *fresh)
     fx_product_destroy(&fresh->product);
 }
 
-/* Pages that are there and hold no element of C. */
+/* Returns the number of pages that exist and hold no element of C. */
 static int pages_beyond(const struct fresh *fresh)
 {
     const struct xg_problem *call = &fresh->product.call;
@@ -134,7 +134,7 @@ static enum xg_status compute(struct fresh *fresh)
     return xg_pipeline_run(lane, &fresh->product.call, XG_MATH_STRICT, NULL, &cpu, &result);
 }
 
-/* populates: some thread does; an old kernel may refuse it. */
+/* populates: a thread must populate pages; an old kernel may refuse to. */
 static void check(const struct fx_shape *shape, bool populates)
 {
     struct fresh fresh = fresh_create(shape);
@@ -157,11 +157,11 @@ static void test_shapes(bool known)
     check(&(struct fx_shape){2001, 1027, 17, true, true, 1.5f, 0, 3}, known);
     check(&(struct fx_shape){20, 20000, 9, false, true, 1, 0, 5000}, known);
     check(&(struct fx_shape){500, 1000, 9, false, false, 1, 0, 2000}, false); /* short rows */
-    check(&(struct fx_shape){100, 900, 30, false, false, 1, 0, 0}, false);    /* little */
+    check(&(struct fx_shape){100, 900, 30, false, false, 1, 0, 0}, false);    /* too few pages */
     check(&(struct fx_shape){700, 900, 30, false, false, 1, 0.5f, 0}, false); /* C is read */
 }
 
-/* C is populated whatever fails; what the CPU then computes is right. */
+/* C is populated although a driver call fails; the CPU's results are right. */
 static void test_faults(void)
 {
     struct fx_shape shape = {1100, 1000, 40, false, false, 1, 0, 0};
@@ -177,7 +177,7 @@ static void test_faults(void)
     }
 }
 
-/* A program that keeps its pages protected until they are written to. */
+/* A program protects its pages until they are written to. */
 static atomic_long faults;
 
 static void unprotect(int signal, siginfo_t *info, void *context)
@@ -207,8 +207,8 @@ static void test_protected(int protection)
 }
 
 /*
- * Pages that never come, because the system takes them away again or a thread has lost its core:
- * they are waited for once, not by every stripe (which asked 400,000 times).
+ * Pages never appear, because the system takes them away again or a thread has lost its core. The
+ * product waits for them once, not in every stripe (which asked 400,000 times).
  */
 static void test_absent(void)
 {
@@ -216,7 +216,7 @@ static void test_absent(void)
     struct fresh fresh = fresh_create(&(struct fx_shape){2001, 4000, 9, false, false, 1, 0, 0});
     asked = 0;
     absent = true;
-    stalls = true; /* all is taken, and not finished */
+    stalls = true; /* all segments are taken, and one is not finished */
     XT_CHECK(compute(&fresh) == XG_OK && !fresh.product.count.wholes && !fresh.product.count.parts);
     absent = false;
     XT_CHECK(asked > 3 && asked < ASKED_MOST, "asked %ld times", (long)asked);
@@ -225,8 +225,8 @@ static void test_absent(void)
 }
 
 /*
- * However slowly they come, and when the product is over for the submitter: a thread finishes
- * the segment that it has begun, and no page of the rows is left out.
+ * Pages appear slowly, and the submitter has finished the product: a thread finishes the segment
+ * that it has begun, and every page of the rows is populated.
  */
 static void test_slow(void)
 {
@@ -261,7 +261,7 @@ static void test_limit(void)
 
 /* --- Routines -------------------------------------------------------------------------------- */
 
-/* GESDD with U and V in one mapping without pages, and a page of nothing behind each. */
+/* GESDD with U and V in one mapping without pages; an unused page follows each. */
 static enum xg_status run_fresh(const struct xg_routine *routine)
 {
     static const enum xg_slot outputs[] = {XG_SLOT_U, XG_SLOT_V};

@@ -12,7 +12,7 @@
 static struct fakecuda fake;
 static struct xg_dev *dev;
 
-/* Runs and judges one product. kernel: XGEMM_KERNEL or NULL. Returns what xg_pipeline_run does. */
+/* Runs and checks one product. kernel: XGEMM_KERNEL or NULL. Returns xg_pipeline_run's status. */
 static enum xg_status run(struct xg_lane *lane, const struct fx_shape *shape, const char *kernel,
                           const char *what, struct xg_result *result)
 {
@@ -59,7 +59,7 @@ static void test_shapes(struct xg_lane *lane)
                 }
 }
 
-/* A forced row computes, or, where it cannot serve the shape, gives way to another. */
+/* A named row computes the product, or another row does if it cannot serve the shape. */
 static void test_row(const struct xg_kernel *kernel)
 {
     struct xg_conf conf = fx_conf();
@@ -76,8 +76,8 @@ static void test_row(const struct xg_kernel *kernel)
             XT_CHECK(status == XG_OK, "%s: %s", kernel->name, xg_status_name(status));
             served += result.kernel && !strcmp(result.kernel, kernel->name);
         }
-    /* The fake driver has no tensor maps, TF32 is not admitted here, a lane lends no scratch for
-     * copies, and these products are not of double: such rows give way. */
+    /* The fake driver has no tensor maps, TF32 is not allowed here, a lane has no scratch memory
+     * for copies, and these products are of floats: rows that need these do not serve. */
     bool able = !(kernel->flags & (XG_KERNEL_WGMMA | XG_KERNEL_TF32 | XG_KERNEL_REPACKED)) &&
                 kernel->type == (int)XG_TYPE_S;
     XT_CHECK(able == (served > 0), "%s computed %d of the shapes", kernel->name, served);
@@ -86,7 +86,7 @@ static void test_row(const struct xg_kernel *kernel)
     xg_conf_fini(&conf);
 }
 
-/* Products whose operands, each alone, exceed the device memory that the library may hold. */
+/* Products of which each operand is larger than the device memory that the library may use. */
 static void test_out_of_core(void)
 {
     static const struct {
@@ -128,7 +128,7 @@ static void test_out_of_core(void)
     }
 }
 
-/* Nothing of A, B or C fits, whatever the tiling: declined, untouched. */
+/* No tiling fits: the product is declined, and C is untouched. */
 static void test_no_room(void)
 {
     struct xg_conf conf = fx_conf();
@@ -143,7 +143,7 @@ static void test_no_room(void)
     xg_conf_fini(&conf);
 }
 
-/* The seed of the fake's order must not show in a single bit. */
+/* The result has the same bits for every order of the fake's operations. */
 static void test_same_bits(struct xg_lane *lane)
 {
     const struct fx_shape shape = {200, 150, 300, false, true, 1, 0.5f, 1};
@@ -166,8 +166,8 @@ static void test_same_bits(struct xg_lane *lane)
 }
 
 /*
- * How often the bits of a cuBLAS row differ from those of the first time, over the streams of two
- * lanes in turn. Such rows are cuBLAS's to make reproducible, and it does so only when it is asked.
+ * Counts the results of a cuBLAS row that differ in bits from the first one, on the streams of two
+ * lanes in turn. Only cuBLAS can make such rows reproducible, and it does so only on request.
  */
 static int count_other_bits(bool reproducible, const char *name, enum xg_math math)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A device of the fake driver and a lane on it, as most tests of the pipeline begin and end. */
+/* A device of the fake driver and a lane on it, for tests of the pipeline. */
 #ifndef ENGINE_LANE_H
 #define ENGINE_LANE_H
 
@@ -7,7 +7,7 @@
 #include "src/pipeline/lane.h"
 #include "tests/support/guarded.h"
 
-/* Opens both, of a configuration whose strings are the caller's. Ends the test if that fails. */
+/* Opens both with a configuration whose strings the caller owns. Ends the test if that fails. */
 static inline struct xg_lane *fx_lane_open(const struct xg_conf *conf, int threads,
                                            struct xg_dev **dev)
 {

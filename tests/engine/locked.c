@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Operands that the caller has page-locked: copied from and to where they lie, and as right. */
+/* Operands in the caller's page-locked memory: copied directly, with the same results. */
 #include "lane.h"
 #include "src/pipeline/pipeline.h"
 
@@ -8,7 +8,7 @@ enum { LOCKED_A = 1, LOCKED_B = 2, LOCKED_C = 4, LOCKED_ALL = 7 };
 static struct fakecuda fake;
 static struct xg_dev *dev;
 
-/* Moves what was allocated to page-locked memory. */
+/* Moves an allocation to page-locked memory. */
 static void *lock(float *matrix, size_t elems)
 {
     void *locked;
@@ -23,7 +23,7 @@ static size_t elems_of(int64_t rows, int64_t columns, int64_t ld)
     return (size_t)((rows - 1) * ld + columns);
 }
 
-/* Rows that a copy moves well: long ones, or short ones that follow each other. */
+/* Rows for efficient copies: long ones, or short ones without gaps. */
 static bool copied_well(int64_t columns, int64_t ld)
 {
     return columns >= 256 || (ld == columns && columns % 4 == 0);
@@ -35,7 +35,7 @@ static void check_copies(const void *matrix, bool locked, bool direct, const cha
     XT_CHECK(direct ? copies > 0 : copies == 0, "%s: %ld copies", name, copies);
 }
 
-/* One product with the operands of the mask page-locked. */
+/* One product, whose operands in the mask are page-locked. */
 static void check(struct xg_lane *lane, const struct fx_shape *shape, int mask)
 {
     struct fx_product product = fx_product_create(shape, 11);
@@ -94,7 +94,8 @@ static void test_shapes(struct xg_lane *lane)
                 }
 }
 
-/* Rows further apart than the driver's pitch are staged. There is one: two would be too large. */
+/* Rows further apart than the driver's largest pitch are staged. Only one operand has such rows,
+ * because two would be too large. */
 static void test_far_rows(struct xg_lane *lane)
 {
     enum { EXTENT = 256 };
@@ -133,7 +134,7 @@ static void test_far_rows(struct xg_lane *lane)
     }
 }
 
-/* Panels take turns in slots: each is copied from where it lies, as often as it is needed. */
+/* Panels take turns in slots: each is copied directly from the operand, as often as needed. */
 static void test_out_of_core(void)
 {
     struct xg_conf conf = fx_conf();
@@ -148,7 +149,7 @@ static void test_out_of_core(void)
     dev = whole;
 }
 
-/* Whatever fails, and whenever: C is right, though some of it was copied to where it lies. */
+/* A driver call fails, early or late: C is right, although a part of it was copied directly. */
 static void test_faults(struct xg_lane *lane)
 {
     enum { CALLS_MAX = 400 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which operations go to a device: by XGEMM_OPERATIONS, and where the device has nothing for them;
- * and that those that go there are right, out of core and where it fails. */
+/* Which operations go to a device: by XGEMM_OPERATIONS, and if the device lacks a kernel for them.
+ * Operations on a device are right, also out of core and when the device fails. */
 #include <link.h>
 #include <pthread.h>
 
@@ -52,8 +52,8 @@ static struct xg_problem square(enum xg_type type, int64_t n, const void *a, con
                                .ldc = n};
 }
 
-/* Three products of doubles: how many were right, and how many the CPU computed whole. Counts no
- * check, which is one thread's to do. */
+/* Computes three products of doubles; counts the right ones and those that the CPU computed whole.
+ * It checks nothing with XT_CHECK, whose counts belong to one thread. */
 struct doubles {
     long right, wholes;
 };
@@ -79,7 +79,7 @@ static struct doubles multiply_doubles(void)
     return doubles;
 }
 
-/* Three products, which are right; how many the CPU computed whole. */
+/* Computes three products, which must be right. Returns how many the CPU computed whole. */
 static long run_doubles(void)
 {
     struct doubles doubles = multiply_doubles();
@@ -125,8 +125,8 @@ static void older(void)
     run_single();
 }
 
-/* Nothing computes doubles there: found out at the third try, and SGEMM goes on. The first two are
- * told as failures: memory has nothing to do with them. */
+/* Nothing computes doubles on this device. The third attempt shows that, and SGEMM still uses the
+ * device. The first two are reported as failures; lack of memory is not their cause. */
 static void unserved(void)
 {
     begin();
@@ -135,7 +135,7 @@ static void unserved(void)
     run_single();
 }
 
-static struct doubles beside; /* of the other thread, once it has ended */
+static struct doubles beside; /* the other thread's results, after its end */
 
 static void *double_main(void *arg)
 {
@@ -143,18 +143,18 @@ static void *double_main(void *arg)
     return arg;
 }
 
-/* Called with a lock of the dynamic linker held, as constructors of libraries are. */
+/* The dynamic linker calls this with a lock held, as it calls constructors of libraries. */
 static int with_linker_locked(struct dl_phdr_info *info, size_t size, void *thread)
 {
     enum { ARRIVES_US = 200000 };
     (void)info, (void)size;
     XT_CHECK(!pthread_create(thread, NULL, double_main, NULL), "no thread");
-    usleep(ARRIVES_US); /* until it waits for another one, which waits for that lock */
+    usleep(ARRIVES_US); /* until that thread waits for the one that needs this lock */
     run_single();
     return 1;
 }
 
-/* Products hold signals back: the watchdog's meets this thread. */
+/* Products block signals: this thread takes the watchdog's. */
 static void *idle_main(void *arg)
 {
     for (;;)
@@ -162,7 +162,7 @@ static void *idle_main(void *arg)
     return arg;
 }
 
-/* A thread that waits for cuBLAS holds up no product of one that holds the linker up. */
+/* A thread that waits for cuBLAS delays no product of a thread that holds the linker's lock. */
 static void linker_locked(void)
 {
     pthread_t thread, idle;
@@ -176,7 +176,7 @@ static void linker_locked(void)
     XT_CHECK(fake.calls("cublasDgemm") == 3, "%ld calls of cuBLAS", fake.calls("cublasDgemm"));
 }
 
-/* As a constructor that waits for a thread of its own. */
+/* Like a constructor that waits for a thread of its own. */
 static int joins_with_linker_locked(struct dl_phdr_info *info, size_t size, void *nothing)
 {
     pthread_t thread;
@@ -186,7 +186,7 @@ static int joins_with_linker_locked(struct dl_phdr_info *info, size_t size, void
     return 1;
 }
 
-/* A product that needs cuBLAS is not held up by a lock of the linker's: the CPU computes it. */
+/* A lock of the linker does not delay a product that needs cuBLAS: the CPU computes it. */
 static void linker_joined(void)
 {
     begin();
@@ -201,7 +201,7 @@ static void linker_joined(void)
     XT_CHECK(fake.calls("cublasDgemm") > 0, "cuBLAS never came");
 }
 
-/* What it computes is not looked at: checks are counted by one thread. */
+/* The result is not checked: one thread alone counts checks. */
 static void *single_main(void *unused)
 {
     struct fx_product product;
@@ -210,8 +210,7 @@ static void *single_main(void *unused)
     return unused;
 }
 
-/* cuBLAS is loaded though other products have all lanes, and a product that needs it waits for one.
- */
+/* cuBLAS loads while other products have all lanes and a product that needs it waits for one. */
 static void lanes_taken(void)
 {
     pthread_t singles[XG_POLICY_LANES], thread;
@@ -234,22 +233,9 @@ static void lanes_taken(void)
              beside.wholes);
 }
 
-/* A library that takes 20 ms, whatever the product. */
-static void slow_whole(void *ctx)
-{
-    const struct timespec while_s = {0, 20000000};
-    ++*(long *)ctx;
-    nanosleep(&while_s, NULL);
-}
-
-static void no_part(void *ctx, const struct xg_problem *part)
-{
-    (void)ctx, (void)part;
-}
-
 /*
- * What cuBLAS alone computes stays on the CPU while that is being loaded, which here lasts until
- * the test lets it; then it goes to the GPU.
+ * Problems that only cuBLAS computes stay on the CPU while cuBLAS is being loaded, here until the
+ * test releases the load; then they go to the GPU.
  */
 static void awaited(void)
 {
@@ -257,7 +243,7 @@ static void awaited(void)
     static double a[N * N][2], b[N * N][2], c[N * N][2];
     struct xg_problem p = square(XG_TYPE_Z, N, a, b, c);
     long wholes = 0, products = 0;
-    const struct xg_cpu cpu = {.whole = slow_whole, .part = no_part, .ctx = &wholes};
+    const struct xg_cpu cpu = fx_slow_cpu(&wholes);
     for (int i = 0; i < N * N; i++) {
         a[i][0] = i % 7;
         a[i][1] = i % 5;
@@ -280,14 +266,14 @@ static void awaited(void)
     XT_CHECK(!memcmp(a, c, sizeof c), "A times one is not A");
 }
 
-/* Ends while cuBLAS is being loaded, which never comes to an end. */
+/* The process ends while cuBLAS is being loaded; the load never ends. */
 static void leave_while_looking(void)
 {
     enum { N = 100, ENOUGH = 1000 };
     static double a[N * N][2], b[N * N][2], c[N * N][2];
     struct xg_problem p = square(XG_TYPE_Z, N, a, b, c);
     long wholes = 0;
-    const struct xg_cpu cpu = {.whole = slow_whole, .part = no_part, .ctx = &wholes};
+    const struct xg_cpu cpu = fx_slow_cpu(&wholes);
     begin();
     while (wholes < ENOUGH && fake.calls("cublasCreate") == 0)
         xg_dispatch_problem("test_zgemm", &p, &cpu);
@@ -296,7 +282,7 @@ static void leave_while_looking(void)
 
 static void exit_while_looking(void)
 {
-    enum { MOST_S = 20 }; /* of which the exit may wait for some */
+    enum { MOST_S = 20 }; /* the exit may wait for a part of it */
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0) {
@@ -310,7 +296,7 @@ static void exit_while_looking(void)
 
 static long cpu_wholes, cpu_parts, all_problems;
 
-/* What is done in place is larger than the memory that it gets below, in double complex numbers. */
+/* In-place problems of double complex numbers, larger than the memory that they get below. */
 static void run_problem(int kind, int form, double alpha)
 {
     const int64_t wide = xt_level3_is_in_place(xg_kind_op(kind)) ? 1500 : 260;
@@ -328,7 +314,7 @@ static void run_problem(int kind, int form, double alpha)
     xt_level3_destroy(&o);
 }
 
-/* Each operation of each type in some of its forms; together they are all forms. */
+/* Each operation of each type in some of its forms; together they cover all forms. */
 static void run_all(double alpha)
 {
     for (int kind = 0; kind < XG_KIND_COUNT; kind++)
@@ -343,7 +329,7 @@ static void every(void)
     XT_CHECK(cpu_wholes == 0 && cpu_parts == 0, "%ld and %ld by the CPU", cpu_wholes, cpu_parts);
 }
 
-/* The device is lost in the first problem of the kind that is in place. */
+/* The device is lost during the first in-place problem. */
 static void cut_off(void)
 {
     begin();
@@ -355,7 +341,7 @@ static void cut_off(void)
     run_all(1);
 }
 
-/* With alpha 0 there is nothing to multiply, and no structured operand is read. */
+/* With alpha 0 the operation multiplies nothing and reads no structured operand. */
 static void nothing(void)
 {
     begin();
@@ -364,7 +350,7 @@ static void nothing(void)
              cpu_wholes, all_problems);
 }
 
-/* A batch of products that keep the pipeline busy alone, and so are products of their own. */
+/* A batch of large products: each fills the pipeline and is computed as its own product. */
 static void run_alone(enum xg_op op, enum xg_type type)
 {
     const struct xt_level3_shape s = {.op = op,
@@ -392,14 +378,14 @@ static void alone(void)
     XT_CHECK(cpu_wholes == 0 && cpu_parts == 0, "%ld and %ld by the CPU", cpu_wholes, cpu_parts);
 }
 
-/* The device is lost before anything of the first one is there. */
+/* The device is lost before any result of the first instance arrives. */
 static void alone_lost(void)
 {
     run_alone(XG_OP_GEMM_BATCH_STRIDED, XG_TYPE_D);
     XT_CHECK(cpu_wholes == 1 && cpu_parts == 0, "%ld and %ld by the CPU", cpu_wholes, cpu_parts);
 }
 
-/* And when some of them are. */
+/* The device is lost after some results have arrived. */
 static void alone_partly(void)
 {
     run_alone(XG_OP_GEMM_BATCH, XG_TYPE_D);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* GETRF and GEQRF by our panels, and the routines that begin with them: factors and pivots are
- * LAPACK's, in every shape; singular matrices and failures leave the operands; without panels
- * cuSOLVER factorizes. Contract 1.3 (doc/contract.md). */
+ * those of LAPACK for every shape; singular matrices and failures leave the operands unchanged;
+ * without panels cuSOLVER factorizes. Contract 1.3 (doc/contract.md). */
 #include <string.h>
 
 #include "kernels/lapack/panel_kabi.h"
@@ -10,11 +10,11 @@
 #include "src/pipeline/routine.h"
 #include "tests/support/reflect.h"
 
-/* Without one of these there are no panels: a libcublas that has been loaded, leave to depend on
- * that, a device with clusters (and no newer one), code for it, a handle of cuBLAS. */
+/* Panels need all of these: a loaded libcublas, permission to depend on it, a device with clusters
+ * (and no newer one), code for it, a handle of cuBLAS. */
 enum lack { NOTHING, LIBRARY, FREEDOM, HOPPER, NEWER, CODE, HANDLE, LACKS };
 
-/* A matrix, and what the routine writes beside it: pivots or tau. */
+/* A matrix, and the routine's other output: pivots or tau. */
 struct matrix {
     struct xg_routine routine;
     double *before;
@@ -31,7 +31,7 @@ static double uniform(void)
 }
 
 /* special: for LU small integers, so that many pivots are equal; for QR mostly zeros, so that many
- * reflectors do nothing. */
+ * reflectors are the identity. */
 static double element(enum xg_routine_name name, int64_t i, int64_t j, bool special)
 {
     if (name == XG_ROUTINE_GEQRF)
@@ -78,7 +78,7 @@ static void check_before(const struct matrix *x, const char *what)
             }
 }
 
-/* Eliminates by columns as LAPACK's getf2, in the arithmetic of the type, and compares. Returns
+/* Eliminates by columns like LAPACK's getf2, in the arithmetic of the type, and compares. Returns
  * whether a pivot is 0. */
 static bool check_lu(struct matrix *x, bool whole)
 {
@@ -140,7 +140,7 @@ static void check_qr(const struct matrix *x)
     free(column);
 }
 
-/* by_panels: whether cuSOLVER is not asked. */
+/* by_panels: cuSOLVER must not be called. */
 static void check(enum xg_routine_name name, enum xg_type type, int64_t m, int64_t n, bool special,
                   bool by_panels)
 {
@@ -181,7 +181,7 @@ static void test_shapes(enum xg_routine_name name)
 }
 
 /* The device has 16 multiprocessors: a panel has at most 16 blocks of 512 rows. The lane's memory
- * grows to what these matrices need. */
+ * grows to the size that these matrices need. */
 static void test_tall(enum xg_routine_name name)
 {
     check(name, XG_TYPE_D, 4097, 3, false, true);
@@ -189,7 +189,7 @@ static void test_tall(enum xg_routine_name name)
     check(name, XG_TYPE_D, 8193, 2, false, false);
 }
 
-/* The pivots of 8 bytes serve the second step; the caller's have 4. */
+/* The second step reads pivots of 8 bytes; the caller's have 4. */
 static void test_solve(enum xg_type type)
 {
     enum { N = 140, COLUMNS = 3 };
@@ -228,7 +228,7 @@ static void test_singular(void)
     matrix_free(&x);
 }
 
-/* cuSOLVER's next step takes these reflectors. */
+/* The next step, by cuSOLVER, reads these reflectors. */
 static void test_least_squares(enum xg_type type)
 {
     enum { M = 260, N = 140 };
@@ -249,7 +249,7 @@ static void test_least_squares(enum xg_type type)
             rest[i] -= x.before[i + j * M] * xt_get(type, b, j);
     }
     for (int64_t j = 0; j < N; j++) {
-        double sum = 0; /* of a_j and what the solution leaves: they are orthogonal */
+        double sum = 0; /* the product of a_j and the solution's residual, which are orthogonal */
         for (int64_t i = 0; i < M; i++)
             sum += x.before[i + j * M] * rest[i];
         XT_CHECK_LE(fabs(sum), 1e4 * (type == XG_TYPE_D ? DBL_EPSILON : (double)FLT_EPSILON));
@@ -257,7 +257,7 @@ static void test_least_squares(enum xg_type type)
     matrix_free(&x);
 }
 
-/* least: of the function's calls. */
+/* least: the smallest number of calls of the function. */
 static void test_faults(enum xg_routine_name name, const char *function, long least)
 {
     enum { CALLS_MOST = 100 };
@@ -279,8 +279,8 @@ static void test_faults(enum xg_routine_name name, const char *function, long le
 
 static int queries;
 
-/* The device runs clusters of 16 blocks of the panel's two kernels, and not of the one that applies
- * a panel. */
+/* The device can run clusters of 16 blocks of the panel's two kernels, but not of the kernel that
+ * applies a panel. */
 static CUresult CUDAAPI fewer_clusters(int *out, CUfunction function, const CUlaunchConfig *config)
 {
     (void)function;
@@ -288,7 +288,8 @@ static CUresult CUDAAPI fewer_clusters(int *out, CUfunction function, const CUla
     return CUDA_SUCCESS;
 }
 
-/* Neither a complex matrix nor one with more rows than all its kernels' clusters have. */
+/* Panels serve no complex matrix, and none with more rows than the clusters of all their kernels
+ * have. */
 static void test_limits(void)
 {
     struct xg_conf conf = fx_conf();
@@ -316,7 +317,7 @@ static void test_panels(enum xg_routine_name name)
     struct xg_conf conf = fx_conf();
     struct xg_dev *dev;
     lane = fx_lane_open(&conf, 2, &dev);
-    check(name, XG_TYPE_D, 130, 400, false, true); /* in memory of just this size */
+    check(name, XG_TYPE_D, 130, 400, false, true); /* in memory of exactly this size */
     test_tall(name);
     test_shapes(name);
     for (int type = XG_TYPE_S; type <= XG_TYPE_D; type++)

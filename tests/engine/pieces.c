@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Products from pieces on a fake driver that has them: what is refused is computed again. Contract
+ * Products from pieces on a fake driver that has them: refused results are computed again. Contract
  * 2.1 (doc/contract.md).
  */
 #include "src/compute/backend.h"
@@ -13,8 +13,8 @@
 
 /*
  * The row is named, so that small products are computed from pieces too. The device has two
- * multiprocessors: arithmetic binds products that a test can pay for, and their panels form grids
- * and slices of k.
+ * multiprocessors: products of a size that a test can afford are bound by arithmetic, and their
+ * panels form grids and slices of k.
  */
 static const char *row_name = "fp16x3"; /* or the program's argument */
 static const char multiprocessors[] = "2";
@@ -22,18 +22,21 @@ static const char multiprocessors[] = "2";
 static struct fakecuda fake;
 static struct xg_dev *dev;
 
-enum { WARY = 16, LAUNCHES_ALL = 5 }; /* of a run: src/pipeline/pipeline.c, src/compute/split.c */
+enum {
+    WARY = 16,
+    LAUNCHES_ALL = 5
+}; /* limits of a run: src/pipeline/pipeline.c, src/compute/split.c */
 enum { CODE_CAPTURE = 906 };
-enum { JUDGED_STEP = 13 }; /* so many elements of C from one that is judged to the next */
+enum { JUDGED_STEP = 13 }; /* distance between elements of C that are checked */
 
-/* Whether the row is chosen without its name: the plans of others have other forms than the tests
- * expect. */
+/* Whether the row is chosen without its name. The plans of other rows have other forms than the
+ * tests expect. */
 static bool is_usual(void)
 {
     return !(xg_select_find(row_name)->flags & XG_KERNEL_NAMED);
 }
 
-/* The settings of a process that names the row. */
+/* The configuration of a process that names the row. */
 static struct xg_conf named_conf(void)
 {
     struct xg_conf conf = fx_conf();
@@ -44,9 +47,10 @@ static struct xg_conf named_conf(void)
 /* --- Numbers ---------------------------------------------------------------------------------- */
 
 /*
- * Rows of op(A), or columns of op(B), some in the middle or every one, get numbers of 2^-spread to
- * 1: for 40, BF16's pieces serve; for 100, none do. Crossed: the last rows of op(A) are large where
- * op(B) is small and small where it is large, so that FP16's pieces would show in C.
+ * Some rows of op(A), or columns of op(B), in the middle, or all of them, get numbers from
+ * 2^-spread to 1. For spread 40 BF16's pieces serve; for 100 no pieces do. Crossed: the last rows
+ * of op(A) are large where op(B) is small, and small where it is large, so that FP16's pieces would
+ * show in C.
  */
 struct numbers {
     const char *name;
@@ -69,7 +73,7 @@ static bool is_wide(const struct numbers *numbers)
     return numbers->spread || numbers->crossed;
 }
 
-/* Place l of row i of op(A), or of column i of op(B). */
+/* Element l of row i of op(A), or of column i of op(B). */
 static float *place(const struct fx_product *product, bool b, int64_t i, int64_t l)
 {
     const struct xg_problem *call = &product->call;
@@ -111,10 +115,10 @@ static void change(struct fx_product *product, const struct numbers *numbers)
 
 struct form {
     int64_t tiles, runs, loads, a_panels, b_panels, slices;
-    bool slots_shared; /* tiles take turns in their memory */
+    bool slots_shared; /* tiles share their memory in turn */
 };
 
-/* How src/pipeline/pipeline.c plans the product. */
+/* Plans the product like src/pipeline/pipeline.c. */
 static struct form form_of(const struct xg_problem *call)
 {
     struct xg_plan plan;
@@ -139,7 +143,8 @@ static struct form form_of(const struct xg_problem *call)
 
 /* --- One product ------------------------------------------------------------------------------ */
 
-/* Overwrites what products before left on the device, so that nothing but this one's is right. */
+/* Overwrites the device memory of earlier products, so that their results cannot pass for this
+ * one's. */
 static void poison(struct xg_lane *lane)
 {
     const unsigned nan = 0x7fc5a5a5u;
@@ -151,7 +156,7 @@ static void poison(struct xg_lane *lane)
     xg_dev_leave(dev);
 }
 
-/* Runs the product by the row. Returns how many launches it took. */
+/* Runs the product by the row. Returns the number of launches. */
 static long run(struct xg_lane *lane, struct fx_product *product, const char *what,
                 struct xg_result *result)
 {
@@ -169,7 +174,7 @@ static long run(struct xg_lane *lane, struct fx_product *product, const char *wh
     return fake.calls("cuLaunchKernel") - launches;
 }
 
-/* What moves for a product of the shape when nothing is refused. */
+/* The bytes that a product of the shape moves if no piece is refused. */
 struct traffic {
     uint64_t up_bytes, down_bytes;
 };
@@ -190,7 +195,7 @@ static struct traffic traffic_of(const struct fx_shape *shape)
     return (struct traffic){result.up_bytes, result.down_bytes};
 }
 
-/* A product on a lane that knows nothing of its numbers yet. */
+/* A product on a lane that has seen no product yet. */
 static void run_first(struct xg_lane *lane, struct fx_product *product,
                       const struct numbers *numbers, const struct traffic *even)
 {
@@ -204,13 +209,13 @@ static void run_first(struct xg_lane *lane, struct fx_product *product,
                  result.down_bytes <= 2 * even->down_bytes,
              "%s: %llu and %llu bytes", numbers->name, (unsigned long long)result.up_bytes,
              (unsigned long long)result.down_bytes);
-    /* Only the tiles of the panel that is wide are computed again. */
+    /* Only the tiles of the panel with a wide range are computed again. */
     bool some = !numbers->every && (numbers->b ? form.b_panels : form.a_panels) > 1;
     XT_CHECK(!some || result.down_bytes < 2 * even->down_bytes, "%s: all tiles were computed again",
              numbers->name);
 }
 
-/* The same product again, on the lane that has seen it: the same bits, and nothing moves twice. */
+/* The same product again, on the same lane: it has the same bits and moves nothing twice. */
 static void run_again(struct xg_lane *lane, struct fx_product *product,
                       const struct numbers *numbers, const struct traffic *even)
 {
@@ -255,8 +260,9 @@ static const struct {
     bool slots_shared;
 } shapes[] = {
     {300, 64, 1000, 1, false},  {3300, 20, 500, 1, true},  {40, 3300, 500, 1, true},
-    {300, 270, 2048, 4, false}, {600, 90, 1100, 3, false}, /* tiles of several sweeps */
-    {40, 30, 17000, 1, false},  {40, 30, 9000, 1, false},  /* rows that no block holds, or just */
+    {300, 270, 2048, 4, false}, {600, 90, 1100, 3, false}, /* tiles of more than one sweep */
+    {40, 30, 17000, 1, false},  {40, 30, 9000, 1, false},  /* rows that do not fit a block, or only
+                                                              just do */
 };
 enum { SHAPES = sizeof(shapes) / sizeof(shapes[0]) };
 
@@ -282,7 +288,7 @@ static void test_shapes(void)
     }
 }
 
-/* The shapes are what they were chosen for. */
+/* Checks that the shapes have the intended properties. */
 static void test_forms(void)
 {
     for (int s = 0; s < SHAPES; s++) {
@@ -302,7 +308,8 @@ static void test_forms(void)
 
 /* --- What is learnt of the numbers ------------------------------------------------------------ */
 
-/* After one product that FP16's pieces did not serve, the next ones get all kinds, and no more. */
+/* After a product that FP16's pieces did not serve, the next ones are split into all kinds at once,
+ * and into no more. */
 static void test_wary(void)
 {
     struct xg_lane *lane;
@@ -356,7 +363,7 @@ static void test_not_finite(void)
 
 /* --- Faults ----------------------------------------------------------------------------------- */
 
-/* Memory for the plan, but not for pieces: a kernel of the table computes. */
+/* There is memory for the plan but not for pieces: a kernel of the table computes. */
 static void test_no_room(void)
 {
     struct xg_conf conf = named_conf();
@@ -380,7 +387,7 @@ static void test_no_room(void)
     xg_conf_fini(&conf);
 }
 
-/* A start that a stream capture of the program disturbs is none without pieces for ever. */
+/* If a stream capture makes a start fail, the next start has pieces. */
 static void test_captured_start(void)
 {
     struct xg_conf conf = named_conf();
@@ -407,8 +414,8 @@ static const struct fault ways[] = {
 enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
 
 /*
- * A device of its own, and the product twice, with a fault on the way; nth 0: none.
- * Returns how many calls, or operations where the way counts those, the first one took.
+ * Runs the product twice on a new device, with one fault; nth 0: none. Returns the number of calls,
+ * or of operations if the way counts those, of the first product.
  */
 static long attempt(struct fx_product *product, const struct fault *way, long nth, long *struck)
 {
@@ -438,17 +445,18 @@ static long attempt(struct fx_product *product, const struct fault *way, long nt
             calls += fake.calls(way->name);
     }
     *struck += fake.faults(NULL) > 0;
-    fake.reset((unsigned)nth); /* a fault that goes on would not let the lane give back */
+    fake.reset((unsigned)nth); /* a permanent fault would make the lane's destruction fail */
     xg_lane_destroy(lane);
     xg_backend_close(own);
     xg_conf_fini(&conf);
     return calls;
 }
 
-/* Tiles are refused, and something fails before, while or after they are computed again. */
+/* Tiles are refused, and a call fails before, while or after they are computed again. */
 static void test_faults(void)
 {
-    static const int faulty[][2] = {{1, WIDE_COLUMNS}, {4, CROSSED_ROWS}}; /* of shapes, of kinds */
+    static const int faulty[][2] = {{1, WIDE_COLUMNS},
+                                    {4, CROSSED_ROWS}}; /* the numbers of shapes and of kinds */
     const long steps = fx_short() ? 2 : 16;
     for (size_t f = 0; f < sizeof(faulty) / sizeof(faulty[0]); f++) {
         int s = faulty[f][0];
@@ -461,15 +469,15 @@ static void test_faults(void)
             for (long nth = 1; nth <= calls; nth += calls / steps + 1, attempts++)
                 attempt(&product, &ways[way], nth, &struck);
         }
-        /* How many calls there are depends on how early a refusal is seen. */
+        /* The number of calls depends on how early a refusal is seen. */
         XT_CHECK(struck > attempts * 3 / 4, "%ld of %ld faults struck", struck, attempts);
         fx_product_destroy(&product);
     }
 }
 
 /*
- * A triangle from pieces: those of SYRK's A serve as B's, and travel once; GEMMT's B has its own.
- * The other triangle is as it was.
+ * A triangle from pieces: SYRK's pieces of A also serve as B's and are copied once; GEMMT's B has
+ * its own. The other triangle is unchanged.
  */
 static void run_triangle(enum xg_op op, const struct numbers *numbers, enum xg_uplo uplo,
                          bool trans)

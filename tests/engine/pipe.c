@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The pipe's chunks: a tile leaves in equal ones that fit a block, the last tile in smaller ones.
- */
+/* The pipe's chunks: a tile is stored in equal chunks that fit a block, the last tile in smaller
+ * ones. */
 #include "tests/support/xt.h"
 
 #include "src/pipeline/pipe.h"
@@ -23,8 +23,8 @@ static void check_tile(int64_t rows, int64_t ld, size_t bytes)
         XT_CHECK(chunk >= 1 && chunk <= rows, "%ld of %ld rows", (long)chunk, (long)rows);
         XT_CHECK(chunk == 1 || chunk * row_bytes <= BLOCK_BYTES, "%ld rows of %ld bytes",
                  (long)chunk, (long)row_bytes);
-        /* Equal to a row a chunk: what is left over is short by no more rows than there are chunks.
-         */
+        /* Chunks are equal but for a row each: the last one lacks at most as many rows as there are
+         * chunks. */
         int64_t chunks = xg_ceil_div(rows, chunk);
         XT_CHECK(rest == 0 || chunk - rest < chunks, "%ld rows in chunks of %ld leave %ld",
                  (long)rows, (long)chunk, (long)rest);
@@ -41,7 +41,7 @@ int main(void)
             for (size_t bytes = 256 << 10; bytes <= BLOCK_BYTES; bytes *= 2)
                 check_tile(extents[i], lds[j], bytes);
 
-    /* 100000 x 64 x 64: 1600 kB a panel in chunks of about 1562 kB had a rest of 5 kB each. */
+    /* 100000 x 64 x 64: a panel of 1600 kB in chunks of about 1562 kB left a rest of 5 kB each. */
     struct xg_plan_tile tiles[2] = {{.rows = 6272, .ld = 64}, {.rows = 6272, .ld = 64}};
     struct xg_plan plan = {.elem_bytes = sizeof(float), .tiles = tiles, .tile_count = 2};
     XT_CHECK(chunk_rows(&plan, &tiles[0], 1600000) == 6272);

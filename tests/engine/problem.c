@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every operation and type through the engine: right, in every triangle, transpose and scalar,
- * with padding, out of core, and whatever driver call fails; what is not of C is untouched.
- * An environment that asks cuBLAS to emulate doubles changes no result. Contract 1.2, 3.2, 9.1
- * (doc/contract.md).
+ * Every operation and type through the engine: results are right in every triangle, transpose and
+ * scalar, with padding, out of core, and with a failure of any driver call; memory outside C is
+ * untouched. An environment that asks cuBLAS to emulate doubles changes no result. Contract 1.2,
+ * 3.2, 9.1 (doc/contract.md).
  */
 #include "kernels/table.h"
 #include "lane.h"
@@ -14,11 +14,11 @@
 
 static struct fakecuda fake;
 
-/* What the CPU computed of the last problem, and in how many tiles the engine had it. */
+/* The CPU's wholes and parts of the last problem, and the engine's number of tiles. */
 static long last_wholes, last_parts, last_tiles;
 
-/* Runs it once, where XGEMM_KERNEL is `named`, and by the kernel `wanted`; NULL: any. Returns what
- * the engine said. */
+/* Runs the problem once, with XGEMM_KERNEL `named`. The kernel `wanted` must compute it; NULL: any.
+ * Returns the engine's status. */
 static enum xg_status run_named(struct xg_lane *lane, const struct xt_level3_shape *s,
                                 const char *named, const char *wanted, uint64_t seed)
 {
@@ -64,7 +64,7 @@ static void test_kinds(struct xg_lane *lane)
             }
 }
 
-/* Each row of double, of every operation whose runs are products, in several forms. */
+/* Each row of double computes every operation that consists of products, in several forms. */
 static void test_kernels(struct xg_lane *lane)
 {
     static const enum xg_op ops[] = {XG_OP_GEMM,  XG_OP_SYRK,  XG_OP_SYMM,
@@ -89,7 +89,7 @@ static void test_kernels(struct xg_lane *lane)
     XT_CHECK(rows > 0, "no row of double");
 }
 
-/* Operations of a type by residues. A problem with a complex alpha is cuBLAS's. */
+/* Operations of a type by residues. cuBLAS computes problems with a complex alpha. */
 static void residue_forms(struct xg_lane *lane, enum xg_type type, const char *name)
 {
     static const enum xg_op ops[] = {XG_OP_GEMM,  XG_OP_SYRK, XG_OP_SYMM,
@@ -108,7 +108,7 @@ static void residue_forms(struct xg_lane *lane, enum xg_type type, const char *n
     }
 }
 
-/* By residues, with panels that are split as they arrive; every driver call fails in turn. */
+/* Residues, with panels that are split as they arrive; every driver call fails in turn. */
 static void test_residues(void)
 {
     static char name[] = "ozaki2_mma";
@@ -119,7 +119,7 @@ static void test_residues(void)
     XT_CHECK(dev->facts.residues);
     residue_forms(lane, XG_TYPE_D, name);
     residue_forms(lane, XG_TYPE_Z, name);
-    /* Deeper than the integers serve. */
+    /* Deeper than the integers allow. */
     struct xt_level3_shape s = {
         .op = XG_OP_GEMM, .type = XG_TYPE_D, .m = 3, .n = 2, .k = 66000, .alpha = 1, .beta = 1};
     XT_CHECK(run_named(lane, &s, name, NULL, 5) == XG_OK, "%s", xt_level3_name(&s));
@@ -142,7 +142,7 @@ static void test_residues(void)
     xg_conf_fini(&conf);
 }
 
-/* In so little memory that panels take turns; and a triangle of many tiles. */
+/* In little memory panels take turns; and a triangle has many tiles. */
 static void test_tiles(int64_t mem_limit_bytes)
 {
     struct xg_conf conf = fx_conf();
@@ -167,7 +167,7 @@ static void test_tiles(int64_t mem_limit_bytes)
             XT_CHECK(status == XG_OK, "%s in %ld bytes: %s", xt_level3_name(&s),
                      (long)mem_limit_bytes, xg_status_name(status));
         }
-    /* Instances of which not one fits as it is. */
+    /* Instances of which none fits the memory whole. */
     struct xt_level3_shape large = {.op = XG_OP_GEMM_BATCH,
                                     .m = 2 * 1200,
                                     .n = 1200,
@@ -181,7 +181,7 @@ static void test_tiles(int64_t mem_limit_bytes)
     fx_lane_close(lane, dev);
 }
 
-/* Each driver call of a problem fails once: whatever is left is computed by the CPU, and right. */
+/* Each driver call of a problem fails once: the CPU computes the rest, and the result is right. */
 static void test_faults(void)
 {
     static const struct {
@@ -237,8 +237,8 @@ static void test_faults(void)
 
 /* --- Every form, out of core, and cut off in the middle -------------------------------------- */
 
-/* Of device memory: hardly more than the problem must have. What is done in place then moves in
- * panels that take turns. */
+/* Returns little more device memory than the problem needs. In-place problems then move in panels
+ * that take turns. */
 static int64_t tight_bytes(const struct xt_level3_shape *s)
 {
     struct xt_level3 o = xt_level3_create(s, 1);
@@ -257,7 +257,7 @@ static int64_t tight_bytes(const struct xt_level3_shape *s)
     return (int64_t)fitting;
 }
 
-/* The problem on a device of its own, whose nth operation fails, and all that follow; 0: none. */
+/* Runs the problem on a new device, whose nth operation and all later ones fail; 0: none. */
 static enum xg_status attempt(const struct xt_level3_shape *s, int64_t mem_limit_bytes, long nth)
 {
     struct xg_conf conf = fx_conf();
@@ -284,7 +284,7 @@ static void test_forms(void)
                                 form & 1 ? narrow : wide, 70};
         struct xt_level3_shape s =
             xt_level3_of(kind, form, size, xt_level3_scalars[(form + kind) % 3]);
-        /* Others have no more forms; types take turns. */
+        /* Other operations have fewer forms; types take turns. */
         if (in_place ? (form / 12 + kind) % 2 : form >= (op == XG_OP_GEMMT ? 18 : 4))
             continue;
         const int64_t bytes = tight_bytes(&s);
@@ -292,7 +292,7 @@ static void test_forms(void)
         const long execs = fake.calls("exec");
         XT_CHECK(status == XG_OK && (last_tiles > 1 || !in_place), "%s in %ld bytes: %s, %ld tiles",
                  xt_level3_name(&s), (long)bytes, xg_status_name(status), last_tiles);
-        /* Timing moves the last ones about: those need not strike. */
+        /* The number of operations depends on time, so the last faults may not occur. */
         status = attempt(&s, bytes, execs * (24 + (3 * form + kind) % 8) / 32);
         XT_CHECK(status == XG_ERR_LOST || fake.faults("exec") == 0, "%s, one of %ld failed: %s",
                  xt_level3_name(&s), execs, xg_status_name(status));
@@ -302,7 +302,8 @@ static void test_forms(void)
     XT_CHECK(partly[0] > 0 && partly[1] > 0, "no failure came in the middle");
 }
 
-/* In place a tile's rows need one another: some of them are there, and the others' copies fail. */
+/* The rows of an in-place tile depend on each other: some of them have arrived, and the copies of
+ * the others fail. */
 static void test_rows(void)
 {
     enum { LAST = 5, WIDE = 6144 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How a device computes a problem, and that a kernel is selected once a call, for each shape of a
- * run. Linked with a function in front of xg_select that counts. */
+/* The route by which a device computes a problem. A call selects a kernel once for each shape of
+ * its runs. The linker puts a function that counts in front of xg_select. */
 #include <math.h>
 
 #include "src/compute/backend.h"
@@ -50,7 +50,8 @@ static struct xg_route route_of(const struct xg_device_facts *facts, enum xg_mat
     return route;
 }
 
-/* Pieces where the arithmetic in FP32 takes long beside the link, or where they are named. */
+/* The route has pieces if the arithmetic in FP32 takes long relative to the link, or if they are
+ * named. */
 static void test_pieces(void)
 {
     struct xg_device_facts facts = h200();
@@ -76,7 +77,8 @@ static void test_pieces(void)
     XT_CHECK(!route_of(&facts, XG_MATH_ACCURATE, "fp16x3", &call).pieces, "the device has none");
 }
 
-/* What FP32 computes in the link's time for a byte; runs of a row of pieces get a kernel. */
+/* The multiplications of FP32 in the link's time for a byte; and runs of a row of pieces get a
+ * kernel. */
 static void test_figures(void)
 {
     struct xg_device_facts facts = h200();
@@ -98,7 +100,7 @@ static void test_figures(void)
     XT_CHECK(xg_route_sums(&named, &call, false) == XG_SUMS_FP32, "double has no TF32");
 }
 
-/* What is computed in place is cuBLAS's, and nothing's where that is not there. */
+/* In-place operations need cuBLAS; without it no kernel is chosen. */
 static void test_in_place(void)
 {
     struct xg_device_facts facts = h200();
@@ -125,7 +127,7 @@ static void test_batches(void)
     XT_CHECK(xg_route_is_one_by_one(&call), "large instances");
 }
 
-/* The prediction, the route and a run that is all of the problem ask for the same. */
+/* The prediction, the route and a run of the whole problem share one selection. */
 static void test_one_run(void)
 {
     struct xg_model model;
@@ -145,7 +147,7 @@ static void test_one_run(void)
     }
 }
 
-/* Shapes of runs that differ, and the whole. */
+/* Returns the number of different shapes of runs, and of the whole. */
 static int shapes_of(const struct xg_dev *dev, const struct xg_problem *call)
 {
     struct xg_plan plan;

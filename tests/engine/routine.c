@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* LAPACK's routines through a lane: right for all types and shapes, and nothing lost in a fault.
- * Contract 1.3 (doc/contract.md). */
+/* LAPACK's routines through a lane: results are right for all types and shapes, and a fault loses
+ * nothing. Contract 1.3 (doc/contract.md). */
 #include "src/pipeline/routine.h"
 
 #include <sys/mman.h>
@@ -62,8 +62,8 @@ static void test_type(rx_run *each, enum xg_type type, int64_t n, int64_t pad)
         }
 }
 
-/* Sizes around one chunk, and more columns than a worker takes at once; for every other one as on a
- * device whose doubles are slow. */
+/* Sizes around one chunk, and more columns than a worker takes at once. Every second size runs as
+ * on a device whose doubles are slow. */
 static void test_right(void)
 {
     static const int64_t sizes[] = {1, 2, 7, 33, 150};
@@ -80,7 +80,7 @@ static void test_right(void)
 
 /* --- What tests share ------------------------------------------------------------------------ */
 
-/* The call with its operands of now, in memory of their own. */
+/* The call, and a copy of its operands. */
 static struct xg_routine copy_of(const struct xg_routine *routine)
 {
     struct xg_routine copy = *routine;
@@ -102,7 +102,7 @@ static void free_copy(struct xg_routine *copy)
         free(copy->operand[slot].at);
 }
 
-/* Frees the copy; same: what the routine reads must be as it was. */
+/* Frees the copy. same: the operands that the routine reads must be unchanged. */
 static void check_copy(struct xg_routine *copy, const struct xg_routine *routine, bool same)
 {
     for (int slot = 0; slot < XG_SLOT_COUNT; slot++)
@@ -130,7 +130,7 @@ static double residual_of(const struct xg_routine *before, const struct xg_routi
     return able && status == XG_OK ? residual.units : 0;
 }
 
-/* One number of a result becomes another: each result has a residual that shows it. */
+/* One number of a result is changed: each result has a residual that shows it. */
 static void check_found(const struct xg_routine *before, const struct xg_routine *after,
                         enum xg_slot slot)
 {
@@ -195,7 +195,8 @@ static void test_verified(void)
     XT_CHECK(count >= 14, "only %d routines are verified", count);
 }
 
-/* A device that computes something wrong: the operands are as before. It computes again. */
+/* The device computes a wrong result, and the operands are unchanged. Then it computes the routine
+ * again, and the result is right. */
 static enum xg_status run_flipped(const struct xg_routine *routine)
 {
     struct xg_result result;
@@ -222,7 +223,7 @@ static void test_flipped(void)
     }
 }
 
-/* Random, positive definite, of a condition of 1e10; by columns. */
+/* A random, positive definite matrix of condition 1e10, by columns. */
 static void fill_hard(double *b, int n)
 {
     uint64_t seed = 3;
@@ -245,8 +246,8 @@ static void check_right(const struct xg_routine *routine, const char *what)
              xg_status_name(status), result.deviation);
 }
 
-/* No alarm where right results round badly: LU that grows by 2^(n - 1), inverses and a generalized
- * problem of a large condition. */
+/* Right results with large rounding errors raise no alarm: LU that grows by 2^(n - 1), inverses and
+ * a generalized problem of a large condition. */
 static void test_hard(void)
 {
     enum { N = 48 };
@@ -312,7 +313,7 @@ static void test_range(void)
 
 /* --- Declined -------------------------------------------------------------------------------- */
 
-/* Any status, but operands are as before unless it is XG_OK. */
+/* Any status is accepted, but operands are unchanged unless it is XG_OK. */
 static enum xg_status run_faulty(const struct xg_routine *routine)
 {
     struct xg_result result;
@@ -332,7 +333,7 @@ static enum xg_status run_declined(const struct xg_routine *routine)
     return XG_DECLINED;
 }
 
-/* One element that is not finite, in the first and in the last column. */
+/* One infinite or NaN element, in the first and in the last column. */
 static void test_infinite(void)
 {
     static const double odd[] = {NAN, INFINITY, -INFINITY};
@@ -359,7 +360,7 @@ static void test_infinite(void)
         a[i % 2 ? N * N - 1 : 1] = odd[i % 6 / 2];
         run_declined(&routine);
     }
-    /* The other triangle is not looked at. */
+    /* The routine does not read the other triangle. */
     routine.name = XG_ROUTINE_SYEVD;
     for (int at = 0; at < N * N; at++)
         a[at] = at % N < at / N ? NAN : 1.0 / (1 + at);
@@ -394,7 +395,7 @@ static void test_info(void)
     run_declined(&routine);
 }
 
-/* A result that is not finite, of which cuSOLVER says nothing; pivots that are no rows. */
+/* cuSOLVER returns infinite numbers or NaN, or pivots that are not rows, and no error. */
 static void test_singular(void)
 {
     enum { N = 30 };
@@ -425,7 +426,7 @@ static void test_singular(void)
     XT_CHECK(run_faulty(&routine) == XG_OK);
 }
 
-/* Least squares of an A or a B that LAPACK would scale, or that is 0. */
+/* Least squares of an A or a B that is 0 or that LAPACK would scale. */
 static void test_scale(void)
 {
     static const struct {
@@ -462,7 +463,7 @@ static void test_scale(void)
     }
 }
 
-/* An older cuSOLVER lacks GEEV and TRTRI, and has the others. */
+/* An older cuSOLVER lacks GEEV and TRTRI, and computes the others. */
 static void test_lacking(void)
 {
     struct xg_solver_functions all = xg_solver_functions;
@@ -476,7 +477,7 @@ static void test_lacking(void)
     rx_general(run, XG_TYPE_D, 20, 0, true);
 }
 
-/* A column that the driver's copies of rectangles do not take. */
+/* A column that is too long for the driver's copies of rectangles. */
 static void test_tall(void)
 {
     const int64_t rows = (INT64_C(1) << 28) + 1;
@@ -523,7 +524,7 @@ static void run_all(rx_run *each)
     rx_singular(each, XG_TYPE_D, 20, 30, 0, XG_VECTORS_THIN, RX_GRADED);
 }
 
-/* A device, a lane and all routines, with a fault on the way, and once more on the same lane. */
+/* Opens a device and a lane and runs all routines, with a fault, and once more on the same lane. */
 static void attempt(const char *name, long nth, int code, enum fakecuda_after after)
 {
     struct xg_conf conf = fx_conf();

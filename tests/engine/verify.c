@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A device that computes wrong results and says nothing: XGEMM_VERIFY finds them and makes good.
+/* A device computes wrong results and reports no error: XGEMM_VERIFY finds and corrects them.
  * Contract 9.6. */
 #include <pthread.h>
 
@@ -18,11 +18,11 @@ static void begin(void)
     fake = fx_fake();
 }
 
-/* Runs the product; what the program gets must be right. Returns whether its own library computed
- * it, all of it. */
+/* Runs the product, whose result must be right. Returns whether the program's own library computed
+ * all of it. */
 static bool run(const struct fx_shape *of, uint64_t seed)
 {
-    static pthread_mutex_t checks = PTHREAD_MUTEX_INITIALIZER; /* which are counted */
+    static pthread_mutex_t checks = PTHREAD_MUTEX_INITIALIZER; /* for the counts of checks */
     struct fx_product product = fx_product_create(of, seed);
     struct xg_cpu cpu = fx_product_cpu(&product);
     xg_dispatch_problem("test_sgemm", &product.call, &cpu);
@@ -41,7 +41,8 @@ static void flip(long nth, int bit)
     fake.fail("flip", nth, bit, FAKECUDA_ONCE);
 }
 
-/* Without verification the wrong result is not noticed: the other scenarios notice it. */
+/* Without verification the wrong result is not found. This shows that the faults of the other
+ * scenarios take effect. */
 static void unnoticed(void)
 {
     struct fx_product product = fx_product_create(&shape, 3);
@@ -74,7 +75,7 @@ static void found(void)
     XT_CHECK(xg_engine_state_get() == XG_ENGINE_READY, "given up");
 }
 
-/* One product of doubles with operands of this extent; as run. */
+/* Runs one product of doubles with operands of this extent; returns the same as run. */
 static bool run_double(int form, int64_t extent)
 {
     enum { MOST = 600 };
@@ -113,14 +114,14 @@ static void doubles(void)
     XT_CHECK(fake.faults("flip") == 40, "%ld faults", fake.faults("flip"));
 }
 
-/* A device with few FP64 units computes large products by residues, small ones by those units. */
+/* A device with few FP64 units computes large products by residues, small ones by the units. */
 static void geforce(void)
 {
     begin();
     XT_CHECK(!run_double(4, 600) && !run_double(1, 30), "computed by the CPU");
 }
 
-/* Two in a row are not three, with products between them that are not verified or not. */
+/* Two wrong products in a row, with right ones between the pairs, do not end the engine. */
 static void twice(void)
 {
     begin();
@@ -141,8 +142,8 @@ static void given_up(void)
     XT_CHECK(fake.faults("flip") == 3, "%ld faults", fake.faults("flip"));
 }
 
-/* Every product is wrong and some are looked at: these count, and the others between them do not
- * undo it. */
+/* Every product is wrong and some are verified: those count, and the others between them do not
+ * reset the count. */
 static void sampled(void)
 {
     enum { PRODUCTS = 60 };
@@ -162,7 +163,7 @@ static void sampled(void)
     XT_CHECK(xg_engine_state_get() == XG_ENGINE_NONE, "state %d", xg_engine_state_get());
 }
 
-/* Numbers from products of pieces; and an element of a tile that is one of several. */
+/* Shapes for products of pieces, and an element of one of several tiles. */
 static void shapes(void)
 {
     static const struct fx_shape of[] = {
@@ -186,14 +187,14 @@ static void *run_some(void *seed)
     return NULL;
 }
 
-/* Faults among the products of several threads: all get what is right. */
+/* Faults strike products of several threads: all get right results. */
 static void threads(void)
 {
     enum { THREADS = 4 };
     uint64_t seeds[THREADS];
     begin();
-    /* Which product each strikes is chance: of a number near 0 any lower bit may pass for rounding.
-     */
+    /* Timing decides which product a flip hits. In a number near 0 a flipped low bit can pass for
+     * rounding. */
     for (long nth = 3; nth < 40; nth += 4)
         flip(nth, 30);
     for (uint64_t i = 0; i < THREADS; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The fake driver's stream captures: what they forbid other threads, and how they are lost. */
+/* The fake driver's stream captures: the calls that they forbid, and how they are lost. */
 #include "fake.h"
 
 #include <stdlib.h>
@@ -7,10 +7,10 @@
 
 /*
  * The rules of cuThreadExchangeStreamCaptureMode. A call that may be unsafe fails on a thread of
- * mode GLOBAL where any capture begun in that mode is under way, or one of its own that was not
- * begun RELAXED; on one of mode THREAD_LOCAL for its own alone; on a RELAXED one never. The capture
- * that forbade it is lost. Which calls those are, the driver's manual says by example; here they
- * are all that allocate, free, load, or look at an event.
+ * mode GLOBAL if any capture that began in that mode is running, or a capture of the thread that
+ * did not begin RELAXED. On a thread of mode THREAD_LOCAL only the thread's own captures count; on
+ * a RELAXED thread none does. The capture that forbids the call is lost. The driver's manual gives
+ * examples of unsafe calls. Here they are all calls that allocate, free, load, or query an event.
  */
 static const char *const unsafe[] = {
     "cuMemAlloc",       "cuMemFree",          "cuMemHostAlloc",      "cuMemFreeHost",
@@ -19,7 +19,7 @@ static const char *const unsafe[] = {
 };
 
 struct capture {
-    CUstream stream; /* NULL: the place is free */
+    CUstream stream; /* NULL: the entry is free */
     pthread_t thread;
     CUstreamCaptureMode mode;
     bool lost;
@@ -83,7 +83,7 @@ CUresult CUDAAPI cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode)
     return fake_leave(result);
 }
 
-/* *graph: nothing that could be launched. */
+/* *graph cannot be launched. */
 CUresult CUDAAPI cuStreamEndCapture(CUstream stream, CUgraph *graph)
 {
     static char nothing;

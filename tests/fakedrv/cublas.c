@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A fake libcublas.so.13 on the fake driver: what src/compute/cublas.c looks up, and no more. */
+/* A fake libcublas.so.13 on the fake driver: the functions that src/compute/cublas.c looks up. */
 #include "fake.h"
 
 #include <stdlib.h>
@@ -9,21 +9,12 @@ enum { SUCCESS = 0, NOT_INITIALIZED = 1, ALLOC_FAILED = 3, EXECUTION_FAILED = 13
 struct cublasContext {
     CUstream stream;
     bool streams;   /* it has had more than one */
-    bool workspace; /* the stream has one of its own */
+    bool workspace; /* the caller gave the stream a workspace */
     int math;
     unsigned calls;
 };
 
-int cublasCreate_v2(struct cublasContext **out);
-int cublasDestroy_v2(struct cublasContext *handle);
-int cublasSetMathMode(struct cublasContext *handle, int mode);
-int cublasSetStream_v2(struct cublasContext *handle, CUstream stream);
-int cublasSetWorkspace_v2(struct cublasContext *handle, void *memory, size_t bytes);
-int cublasSgemm_v2(struct cublasContext *handle, int transa, int transb, int m, int n, int k,
-                   const float *alpha, const float *a, int lda, const float *b, int ldb,
-                   const float *beta, float *c, int ldc);
-
-/* Each function is one to the driver's call counts and faults, by its own name. */
+/* The driver counts calls of each function, and injects faults in it, by its name. */
 static int status_of(CUresult result, int otherwise)
 {
     return result == CUDA_SUCCESS                 ? SUCCESS
@@ -48,7 +39,7 @@ int cublasDestroy_v2(struct cublasContext *handle)
     return status_of(fake_leave(result), NOT_INITIALIZED);
 }
 
-/* It computes in one way only. */
+/* Only emulation depends on the mode. */
 int cublasSetMathMode(struct cublasContext *handle, int mode)
 {
     handle->math = mode;
@@ -76,40 +67,14 @@ int cublasSetWorkspace_v2(struct cublasContext *handle, void *memory, size_t byt
     return status_of(fake_leave(result), NOT_INITIALIZED);
 }
 
-/* Streams that share its workspace make it share out k now and then: other last bits. */
+/* If streams share the workspace, some products are split along k, so that last bits differ. */
 static int choose_split(struct cublasContext *handle)
 {
     return handle->streams && !handle->workspace && handle->calls++ % 7 == 3 ? 2 : 1;
 }
 
-int cublasSgemm_v2(struct cublasContext *handle, int transa, int transb, int m, int n, int k,
-                   const float *alpha, const float *a, int lda, const float *b, int ldb,
-                   const float *beta, float *c, int ldc)
-{
-    CUresult result = fake_enter("cublasSgemm", FAKE_CONTEXT);
-    if (result == CUDA_SUCCESS) {
-        /* Column-major C = op(A) op(B) is row-major Ct = op(B)t op(A)t. */
-        struct xg_sgemm_args args = {.a = (uint64_t)(uintptr_t)b,
-                                     .b = (uint64_t)(uintptr_t)a,
-                                     .c = (uint64_t)(uintptr_t)c,
-                                     .lda = ldb,
-                                     .ldb = lda,
-                                     .ldc = ldc,
-                                     .m = n,
-                                     .n = m,
-                                     .k = k,
-                                     .split = choose_split(handle),
-                                     .alpha = *alpha,
-                                     .beta = *beta,
-                                     .transa = transb != 0,
-                                     .transb = transa != 0};
-        result = fakecuda_sgemm(&args, false, handle->stream);
-    }
-    return status_of(fake_leave(result), EXECUTION_FAILED);
-}
-
-/* What emulation may do to doubles in default math where the environment asks for it: here it loses
- * half of their bits. */
+/* Emulation of doubles, which default math uses if the environment asks for it. Here a product
+ * loses half of its bits. */
 static void emulate(const struct cublasContext *handle, struct xg_problem *p)
 {
     enum { DEFAULT_MATH = 0 };
@@ -118,7 +83,7 @@ static void emulate(const struct cublasContext *handle, struct xg_problem *p)
         p->alpha *= 1 + 0x1p-26;
 }
 
-/* The other types: row-major, as problem.h has it, and computed by the engine's built-in loop. */
+/* Queues a product stated by rows: column-major C = op(A) op(B) is row-major Ct = op(B)t op(A)t. */
 static int queue_gemm(struct cublasContext *handle, const char *name, struct xg_problem p,
                       int transa, int transb)
 {
@@ -128,15 +93,13 @@ static int queue_gemm(struct cublasContext *handle, const char *name, struct xg_
         p.transa = trans[transb];
         p.transb = trans[transa];
         emulate(handle, &p);
-        result = fakecuda_problem(&p, handle->stream);
+        result =
+            fakecuda_problem(&p, p.type == XG_TYPE_S ? choose_split(handle) : 1, handle->stream);
     }
     return status_of(fake_leave(result), EXECUTION_FAILED);
 }
 
 #define FAKE_GEMM(Letter, type_, number, im)                                                       \
-    int cublas##Letter##gemm_v2(struct cublasContext *handle, int transa, int transb, int m,       \
-                                int n, int k, const number *alpha, const void *a, int lda,         \
-                                const void *b, int ldb, const number *beta, void *c, int ldc);     \
     int cublas##Letter##gemm_v2(struct cublasContext *handle, int transa, int transb, int m,       \
                                 int n, int k, const number *alpha, const void *a, int lda,         \
                                 const void *b, int ldb, const number *beta, void *c, int ldc)      \
@@ -160,11 +123,12 @@ static int queue_gemm(struct cublasContext *handle, const char *name, struct xg_
 
 #define NO_PART(x) 0
 #define PART(x) (x)[1]
+FAKE_GEMM(S, XG_TYPE_S, float, NO_PART)
 FAKE_GEMM(D, XG_TYPE_D, double, NO_PART)
 FAKE_GEMM(C, XG_TYPE_C, float, PART)
 FAKE_GEMM(Z, XG_TYPE_Z, double, PART)
 
-/* TRMM and TRSM by columns: by rows all are their transposes, and the triangle is the other one. */
+/* TRMM and TRSM. By rows all matrices are transposes, and the other triangle is stored. */
 static int queue_triangular(struct cublasContext *handle, const char *name, struct xg_problem p,
                             int side, int uplo, int trans, const void *a, int lda, const void *b,
                             int ldb)
@@ -182,15 +146,12 @@ static int queue_triangular(struct cublasContext *handle, const char *name, stru
         p.ldb = left ? ldb : lda;
         *(left ? &p.transa : &p.transb) = transposes[trans];
         emulate(handle, &p);
-        result = fakecuda_problem(&p, handle->stream);
+        result = fakecuda_problem(&p, 1, handle->stream);
     }
     return status_of(fake_leave(result), EXECUTION_FAILED);
 }
 
 #define FAKE_TRIANGULAR(Letter, type_, number, im)                                                 \
-    int cublas##Letter##trmm_v2(struct cublasContext *handle, int side, int uplo, int trans,       \
-                                int diag, int m, int n, const number *alpha, const void *a,        \
-                                int lda, const void *b, int ldb, void *c, int ldc);                \
     int cublas##Letter##trmm_v2(struct cublasContext *handle, int side, int uplo, int trans,       \
                                 int diag, int m, int n, const number *alpha, const void *a,        \
                                 int lda, const void *b, int ldb, void *c, int ldc)                 \
@@ -207,9 +168,6 @@ static int queue_triangular(struct cublasContext *handle, const char *name, stru
         return queue_triangular(handle, "cublas" #Letter "trmm", p, side, uplo, trans, a, lda, b,  \
                                 ldb);                                                              \
     }                                                                                              \
-    int cublas##Letter##trsm_v2(struct cublasContext *handle, int side, int uplo, int trans,       \
-                                int diag, int m, int n, const number *alpha, const void *a,        \
-                                int lda, void *b, int ldb);                                        \
     int cublas##Letter##trsm_v2(struct cublasContext *handle, int side, int uplo, int trans,       \
                                 int diag, int m, int n, const number *alpha, const void *a,        \
                                 int lda, void *b, int ldb)                                         \

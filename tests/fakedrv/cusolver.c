@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A fake libcusolver.so.12 on the fake driver: handles, and the functions that take any type. Each
- * of these is a call as data, of which one function asks the sizes of workspaces, and one is
- * queued.
+ * A fake libcusolver.so.12 on the fake driver: handles, and the functions of each routine. A
+ * routine has a pair of functions: one returns the sizes of its workspaces, the other queues the
+ * call. Both state their arguments as data.
  */
 #include "cusolver.h"
 
@@ -11,9 +11,10 @@
 
 #include "solver.h"
 
-struct cusolverDnParams {
+typedef struct cusolverDnContext *cusolverDnHandle_t;
+typedef struct cusolverDnParams {
     char unused;
-};
+} * cusolverDnParams_t;
 
 /* --- Handles --------------------------------------------------------------------------------- */
 
@@ -67,15 +68,79 @@ int cusolverDnDestroyParams(cusolverDnParams_t params)
     return status_of(fake_leave(result));
 }
 
-/* --- What all have in common ----------------------------------------------------------------- */
+/* --- Pairs of functions ---------------------------------------------------------------------- */
 
-/* Of a matrix of m rows and n columns. */
-static struct solver_call start(enum solver_routine routine, bool legal, int type, int64_t m,
-                                int64_t n)
-{
-    return (struct solver_call){
-        .routine = routine, .legal = legal, .type = solver_type(type), .m = m, .n = n};
-}
+/* The first and the last parameters of functions of any type. */
+#define ANY cusolverDnHandle_t handle, cusolverDnParams_t params
+#define SIZES int compute, size_t *device_bytes, size_t *host_bytes
+#define WORK                                                                                       \
+    int compute, void *device, size_t device_bytes, void *host, size_t host_bytes, int *info
+#define UNPACK(...) __VA_ARGS__
+
+/* Each defines one function. The arguments after the parameters initialize a struct solver_call. */
+#define DEFINE_SIZES(function, parameters, ...)                                                    \
+    int cusolverDn##function##_bufferSize parameters                                               \
+    {                                                                                              \
+        const struct solver_call call = {.name = __func__, __VA_ARGS__};                           \
+        return solver_sizes(handle, &call, device_bytes, host_bytes);                              \
+    }
+#define DEFINE_CALL(function, parameters, ...)                                                     \
+    int cusolverDn##function parameters                                                            \
+    {                                                                                              \
+        const struct solver_call call = {.name = __func__,                                         \
+                                         .work = device,                                           \
+                                         .work_bytes = device_bytes,                               \
+                                         .host_work = host,                                        \
+                                         .host_bytes = host_bytes,                                 \
+                                         .info = info,                                             \
+                                         __VA_ARGS__};                                             \
+        return solver_queue(handle, &call);                                                        \
+    }
+
+/* Defines the pair of functions for any type. */
+#define DEFINE_PAIR(function, parameters, ...)                                                     \
+    DEFINE_SIZES(function, (ANY, UNPACK parameters, SIZES), __VA_ARGS__)                           \
+    DEFINE_CALL(function, (ANY, UNPACK parameters, WORK), __VA_ARGS__)
+
+/* Defines the pair for one type, which CUDA calls `cuda`. Sizes are int, and workspaces are counted
+ * in elements. */
+#define DEFINE_TYPED(function, cuda, parameters, ...)                                              \
+    int cusolverDn##function##_bufferSize(cusolverDnHandle_t handle, UNPACK parameters,            \
+                                          int *lwork)                                              \
+    {                                                                                              \
+        const int type = cuda;                                                                     \
+        const struct solver_call call = {                                                          \
+            .name = __func__, .legal = true, .typed = true, __VA_ARGS__};                          \
+        return solver_lwork(handle, &call, lwork);                                                 \
+    }                                                                                              \
+    int cusolverDn##function(cusolverDnHandle_t handle, UNPACK parameters, void *work, int lwork,  \
+                             int *info)                                                            \
+    {                                                                                              \
+        const int type = cuda;                                                                     \
+        const struct solver_call call = {.name = __func__,                                         \
+                                         .legal = true,                                            \
+                                         .typed = true,                                            \
+                                         .work = work,                                             \
+                                         .work_bytes = (size_t)(lwork > 0 ? lwork : 0) *           \
+                                                       xg_type_bytes(solver_type(type)),           \
+                                         .info = info,                                             \
+                                         __VA_ARGS__};                                             \
+        return solver_queue(handle, &call);                                                        \
+    }
+
+/* --- Initializers ---------------------------------------------------------------------------- */
+
+#define ROUTINE(name, rows, columns)                                                               \
+    .routine = SOLVER_##name, .type = solver_type(type), .m = (rows), .n = (columns)
+#define UPLO .uplo = solver_letter("LU", uplo)
+#define MATRIX(data, rows, columns, ld) solver_matrix(data, rows, columns, ld, solver_type(type))
+#define INPUT(data, rows, columns, ld) solver_input(data, rows, columns, ld, solver_type(type))
+#define A(rows, columns) .operands[SOLVER_A] = MATRIX(a, rows, columns, lda)
+#define B(columns) .operands[SOLVER_B] = MATRIX(b, n, columns, ldb)
+#define VECTOR(data, count, type) .operands[SOLVER_VECTOR] = solver_vector(data, count, type)
+#define TAU .operands[SOLVER_VECTOR] = solver_input(tau, k, 1, k > 0 ? k : 1, solver_type(type))
+#define PIVOTS(count, input) .operands[SOLVER_PIVOTS] = pivots_of(pivots, count, input)
+#define NONE ((struct solver_operand){0})
 
 static int real_of(int type)
 {
@@ -87,292 +152,151 @@ static int64_t least(int64_t m, int64_t n)
     return m < n ? m : n;
 }
 
-static int ask(cusolverDnHandle_t handle, const char *name, struct solver_call call, size_t *device,
-               size_t *host)
-{
-    call.name = name;
-    return solver_sizes(handle, &call, device, host);
-}
-
-static int queue(cusolverDnHandle_t handle, const char *name, struct solver_call call, void *device,
-                 size_t device_bytes, void *host, size_t host_bytes, int *info)
-{
-    call.name = name;
-    call.work = device;
-    call.work_bytes = device_bytes;
-    call.host_work = host;
-    call.host_bytes = host_bytes;
-    call.info = info;
-    return solver_queue(handle, &call);
-}
-
-#define ASK(call) ask(handle, __func__, call, device_bytes, host_bytes)
-#define QUEUE(call) queue(handle, __func__, call, device, device_bytes, host, host_bytes, info)
-
-/* --- Cholesky -------------------------------------------------------------------------------- */
-
-int cusolverDnXpotrs(CUSOLVER_ANY, int uplo, int64_t n, int64_t nrhs, int type, const void *a,
-                     int64_t lda, int type_b, void *b, int64_t ldb, int *info)
-{
-    struct solver_call call = start(SOLVER_POTRS, params && type_b == type, type, n, n);
-    call.name = __func__;
-    call.uplo = solver_letter("LU", uplo);
-    call.k = nrhs;
-    call.operands[SOLVER_A] = solver_input(a, n, n, lda, call.type);
-    call.operands[SOLVER_B] = solver_matrix(b, n, nrhs, ldb, call.type);
-    call.info = info;
-    return solver_queue(handle, &call);
-}
-
-/* --- LU -------------------------------------------------------------------------------------- */
-
-static struct solver_operand pivots_of(const int64_t *pivots, int64_t count)
+static struct solver_operand pivots_of(const int64_t *pivots, int64_t count, bool input)
 {
     struct solver_operand operand = solver_vector(pivots, count, XG_TYPE_D);
     _Static_assert(sizeof(int64_t) == sizeof(double), "a pivot has the bytes of a double");
-    if (!pivots)
-        operand.bytes = 0;
-    return operand;
+    operand.input = input;
+    return pivots ? operand : NONE;
 }
-
-static struct solver_call getrf(const void *params, int64_t m, int64_t n, int type, const void *a,
-                                int64_t lda, const int64_t *pivots, int compute)
-{
-    struct solver_call call = start(SOLVER_GETRF, params && compute == type, type, m, n);
-    call.operands[SOLVER_A] = solver_matrix(a, m, n, lda, call.type);
-    call.operands[SOLVER_PIVOTS] = pivots_of(pivots, least(m, n));
-    return call;
-}
-
-int cusolverDnXgetrf_bufferSize(CUSOLVER_ANY, int64_t m, int64_t n, int type, const void *a,
-                                int64_t lda, CUSOLVER_SIZES)
-{
-    return ASK(getrf(params, m, n, type, a, lda, NULL, compute));
-}
-
-int cusolverDnXgetrf(CUSOLVER_ANY, int64_t m, int64_t n, int type, void *a, int64_t lda,
-                     int64_t *pivots, CUSOLVER_WORK)
-{
-    return QUEUE(getrf(params, m, n, type, a, lda, pivots, compute));
-}
-
-int cusolverDnXgetrs(CUSOLVER_ANY, int trans, int64_t n, int64_t nrhs, int type, const void *a,
-                     int64_t lda, const int64_t *pivots, int type_b, void *b, int64_t ldb,
-                     int *info)
-{
-    struct solver_call call = start(SOLVER_GETRS, params && type_b == type, type, n, n);
-    call.name = __func__;
-    call.trans = solver_letter("NTC", trans);
-    call.k = nrhs;
-    call.operands[SOLVER_A] = solver_input(a, n, n, lda, call.type);
-    call.operands[SOLVER_B] = solver_matrix(b, n, nrhs, ldb, call.type);
-    call.operands[SOLVER_PIVOTS] = pivots_of(pivots, n);
-    call.operands[SOLVER_PIVOTS].input = true;
-    call.info = info;
-    return solver_queue(handle, &call);
-}
-
-/* --- QR -------------------------------------------------------------------------------------- */
-
-static struct solver_call geqrf(const void *params, int64_t m, int64_t n, int type, const void *a,
-                                int64_t lda, int type_tau, const void *tau, int compute)
-{
-    bool legal = params && compute == type && type_tau == type;
-    struct solver_call call = start(SOLVER_GEQRF, legal, type, m, n);
-    call.operands[SOLVER_A] = solver_matrix(a, m, n, lda, call.type);
-    call.operands[SOLVER_VECTOR] = solver_vector(tau, least(m, n), call.type);
-    return call;
-}
-
-int cusolverDnXgeqrf_bufferSize(CUSOLVER_ANY, int64_t m, int64_t n, int type, const void *a,
-                                int64_t lda, int type_tau, const void *tau, CUSOLVER_SIZES)
-{
-    return ASK(geqrf(params, m, n, type, a, lda, type_tau, tau, compute));
-}
-
-int cusolverDnXgeqrf(CUSOLVER_ANY, int64_t m, int64_t n, int type, void *a, int64_t lda,
-                     int type_tau, void *tau, CUSOLVER_WORK)
-{
-    return QUEUE(geqrf(params, m, n, type, a, lda, type_tau, tau, compute));
-}
-
-/* --- Eigenvalues ----------------------------------------------------------------------------- */
-
-static struct solver_call syevd(const void *params, int job, int uplo, int64_t n, int type,
-                                const void *a, int64_t lda, int type_w, const void *w, int compute)
-{
-    bool legal = params && compute == type && type_w == real_of(type);
-    struct solver_call call = start(SOLVER_SYEVD, legal, type, n, n);
-    call.job = solver_letter("NV", job);
-    call.uplo = solver_letter("LU", uplo);
-    call.operands[SOLVER_A] = solver_matrix(a, n, n, lda, call.type);
-    call.operands[SOLVER_VECTOR] = solver_vector(w, n, solver_type(type_w));
-    return call;
-}
-
-int cusolverDnXsyevd_bufferSize(CUSOLVER_ANY, int job, int uplo, int64_t n, int type, const void *a,
-                                int64_t lda, int type_w, const void *w, CUSOLVER_SIZES)
-{
-    return ASK(syevd(params, job, uplo, n, type, a, lda, type_w, w, compute));
-}
-
-int cusolverDnXsyevd(CUSOLVER_ANY, int job, int uplo, int64_t n, int type, void *a, int64_t lda,
-                     int type_w, void *w, CUSOLVER_WORK)
-{
-    return QUEUE(syevd(params, job, uplo, n, type, a, lda, type_w, w, compute));
-}
-
-/* The values of a real matrix: 2 n numbers, or n complex ones. Its vectors are LAPACK's: a pair of
- * columns is the real and the imaginary part. */
-static struct solver_call geev(const void *params, int job_vl, int job_vr, int64_t n, int type,
-                               const void *a, int64_t lda, int type_w, const void *w, int type_vl,
-                               int type_vr, const void *vr, int64_t ldvr, int compute)
-{
-    bool mixed = type_w != type && type == real_of(type_w);
-    bool legal = params && compute == type && (mixed || type_w == type) && type_vl == type &&
-                 type_vr == type;
-    struct solver_call call = start(SOLVER_GEEV, legal, type, n, n);
-    call.job = solver_letter("NV", job_vl);
-    call.job_v = solver_letter("NV", job_vr);
-    call.complex_values = mixed;
-    call.operands[SOLVER_A] = solver_matrix(a, n, n, lda, call.type);
-    call.operands[SOLVER_VECTOR] =
-        solver_vector(w, type_w == real_of(type_w) ? 2 * n : n, solver_type(type_w));
-    if (call.job_v == 'V')
-        call.operands[SOLVER_V] = solver_matrix(vr, n, n, ldvr, call.type);
-    return call;
-}
-
-int cusolverDnXgeev_bufferSize(CUSOLVER_ANY, int job_vl, int job_vr, int64_t n, int type,
-                               const void *a, int64_t lda, int type_w, const void *w, int type_vl,
-                               const void *vl, int64_t ldvl, int type_vr, const void *vr,
-                               int64_t ldvr, CUSOLVER_SIZES)
-{
-    (void)vl;
-    (void)ldvl;
-    return ASK(geev(params, job_vl, job_vr, n, type, a, lda, type_w, w, type_vl, type_vr, vr, ldvr,
-                    compute));
-}
-
-int cusolverDnXgeev(CUSOLVER_ANY, int job_vl, int job_vr, int64_t n, int type, void *a, int64_t lda,
-                    int type_w, void *w, int type_vl, void *vl, int64_t ldvl, int type_vr, void *vr,
-                    int64_t ldvr, CUSOLVER_WORK)
-{
-    (void)vl;
-    (void)ldvl;
-    return QUEUE(geev(params, job_vl, job_vr, n, type, a, lda, type_w, w, type_vl, type_vr, vr,
-                      ldvr, compute));
-}
-
-/* --- Singular values ------------------------------------------------------------------------- */
 
 static char job_letter(signed char job)
 {
     return job && strchr("ASON", job) ? (char)job : (char)SOLVER_ILLEGAL;
 }
 
-/* S, U, and VT or V; without columns, or rows, the caller does not want it. */
-static void put_vectors(struct solver_call *call, const void *s, const void *u, int64_t u_columns,
-                        int64_t ldu, struct solver_operand v)
+/* The columns of U, or the rows of VT, which a job of GESVD stores in a matrix of their own. */
+static int64_t columns_of(signed char job, int64_t all, int64_t some)
 {
-    call->operands[SOLVER_VECTOR] =
-        solver_vector(s, least(call->m, call->n), xg_type_real(call->type));
-    if (u_columns)
-        call->operands[SOLVER_U] = solver_matrix(u, call->m, u_columns, ldu, call->type);
-    if (v.rows)
-        call->operands[SOLVER_V] = v;
+    return job == 'A' ? all : job == 'S' ? some : 0;
 }
 
-static struct solver_call gesvd(const void *params, signed char job_u, signed char job_vt,
-                                int64_t m, int64_t n, int type, const void *a, int64_t lda,
-                                int type_s, const void *s, int type_u, const void *u, int64_t ldu,
-                                int type_vt, const void *vt, int64_t ldvt, int compute)
+static struct solver_operand wanted(struct solver_operand operand)
 {
-    bool legal =
-        params && compute == type && type_s == real_of(type) && type_u == type && type_vt == type;
-    struct solver_call call = start(SOLVER_GESVD, legal, type, m, n);
-    call.job = job_letter(job_u);
-    call.job_v = job_letter(job_vt);
-    call.operands[SOLVER_A] = solver_matrix(a, m, n, lda, call.type);
-    int64_t u_columns = job_u == 'A' ? m : job_u == 'S' ? least(m, n) : 0;
-    int64_t v_rows = job_vt == 'A' ? n : job_vt == 'S' ? least(m, n) : 0;
-    put_vectors(&call, s, u, u_columns, ldu, solver_matrix(vt, v_rows, n, ldvt, call.type));
-    return call;
+    return operand.rows && operand.columns ? operand : NONE;
 }
 
-int cusolverDnXgesvd_bufferSize(CUSOLVER_ANY, signed char job_u, signed char job_vt, int64_t m,
-                                int64_t n, int type, const void *a, int64_t lda, int type_s,
-                                const void *s, int type_u, const void *u, int64_t ldu, int type_vt,
-                                const void *vt, int64_t ldvt, CUSOLVER_SIZES)
+/* --- Functions of any type ------------------------------------------------------------------- */
+
+int cusolverDnXpotrs(ANY, int uplo, int64_t n, int64_t nrhs, int type, const void *a, int64_t lda,
+                     int type_b, void *b, int64_t ldb, int *info)
 {
-    return ASK(gesvd(params, job_u, job_vt, m, n, type, a, lda, type_s, s, type_u, u, ldu, type_vt,
-                     vt, ldvt, compute));
+    const struct solver_call call = {.name = __func__,
+                                     ROUTINE(POTRS, n, n),
+                                     .legal = params && type_b == type,
+                                     .k = nrhs,
+                                     UPLO,
+                                     .operands[SOLVER_A] = INPUT(a, n, n, lda),
+                                     B(nrhs),
+                                     .info = info};
+    return solver_queue(handle, &call);
 }
 
-int cusolverDnXgesvd(CUSOLVER_ANY, signed char job_u, signed char job_vt, int64_t m, int64_t n,
-                     int type, void *a, int64_t lda, int type_s, void *s, int type_u, void *u,
-                     int64_t ldu, int type_vt, void *vt, int64_t ldvt, CUSOLVER_WORK)
+#define GETRF .legal = params && compute == type, ROUTINE(GETRF, m, n), A(m, n)
+DEFINE_SIZES(Xgetrf, (ANY, int64_t m, int64_t n, int type, const void *a, int64_t lda, SIZES),
+             GETRF)
+DEFINE_CALL(Xgetrf,
+            (ANY, int64_t m, int64_t n, int type, void *a, int64_t lda, int64_t *pivots, WORK),
+            GETRF, PIVOTS(least(m, n), false))
+
+int cusolverDnXgetrs(ANY, int trans, int64_t n, int64_t nrhs, int type, const void *a, int64_t lda,
+                     const int64_t *pivots, int type_b, void *b, int64_t ldb, int *info)
 {
-    return QUEUE(gesvd(params, job_u, job_vt, m, n, type, a, lda, type_s, s, type_u, u, ldu,
-                       type_vt, vt, ldvt, compute));
+    const struct solver_call call = {.name = __func__,
+                                     ROUTINE(GETRS, n, n),
+                                     .legal = params && type_b == type,
+                                     .k = nrhs,
+                                     .trans = solver_letter("NTC", trans),
+                                     .operands[SOLVER_A] = INPUT(a, n, n, lda),
+                                     B(nrhs),
+                                     PIVOTS(n, true),
+                                     .info = info};
+    return solver_queue(handle, &call);
 }
 
-static struct solver_call gesvdp(const void *params, int job, int econ, int64_t m, int64_t n,
-                                 int type, const void *a, int64_t lda, int type_s, const void *s,
-                                 int type_u, const void *u, int64_t ldu, int type_v, const void *v,
-                                 int64_t ldv, int compute)
-{
-    bool legal = params && compute == type && type_s == real_of(type) && type_u == type &&
-                 type_v == type && (econ == 0 || econ == 1);
-    struct solver_call call = start(SOLVER_GESVDP, legal, type, m, n);
-    call.job = solver_letter("NV", job);
-    call.econ = econ;
-    call.operands[SOLVER_A] = solver_matrix(a, m, n, lda, call.type);
-    int64_t u_columns = econ ? least(m, n) : m, v_columns = econ ? least(m, n) : n;
-    put_vectors(&call, s, u, u_columns, ldu, solver_matrix(v, n, v_columns, ldv, call.type));
-    return call;
-}
+DEFINE_PAIR(Xgeqrf, (int64_t m, int64_t n, int type, void *a, int64_t lda, int type_tau, void *tau),
+            .legal = params && compute == type && type_tau == type, ROUTINE(GEQRF, m, n), A(m, n),
+            VECTOR(tau, least(m, n), solver_type(type)))
 
-int cusolverDnXgesvdp_bufferSize(CUSOLVER_ANY, int job, int econ, int64_t m, int64_t n, int type,
-                                 const void *a, int64_t lda, int type_s, const void *s, int type_u,
-                                 const void *u, int64_t ldu, int type_v, const void *v, int64_t ldv,
-                                 CUSOLVER_SIZES)
-{
-    return ASK(gesvdp(params, job, econ, m, n, type, a, lda, type_s, s, type_u, u, ldu, type_v, v,
-                      ldv, compute));
-}
+DEFINE_PAIR(Xsyevd,
+            (int job, int uplo, int64_t n, int type, void *a, int64_t lda, int type_w, void *w),
+            .legal = params && compute == type && type_w == real_of(type), ROUTINE(SYEVD, n, n),
+            .job = solver_letter("NV", job), UPLO, A(n, n), VECTOR(w, n, solver_type(type_w)))
 
-int cusolverDnXgesvdp(CUSOLVER_ANY, int job, int econ, int64_t m, int64_t n, int type, void *a,
-                      int64_t lda, int type_s, void *s, int type_u, void *u, int64_t ldu,
-                      int type_v, void *v, int64_t ldv, CUSOLVER_WORK, double *err_sigma)
-{
-    struct solver_call call = gesvdp(params, job, econ, m, n, type, a, lda, type_s, s, type_u, u,
-                                     ldu, type_v, v, ldv, compute);
-    call.legal = call.legal && err_sigma;
-    call.err_sigma = err_sigma;
-    return QUEUE(call);
-}
+/* The values of a real matrix are 2 n numbers, or n complex ones. Its vectors are stored as LAPACK
+ * stores them: a pair of columns is the real and the imaginary part. */
+DEFINE_PAIR(Xgeev,
+            (int job_vl, int job_vr, int64_t n, int type, void *a, int64_t lda, int type_w, void *w,
+             int type_vl, void *vl, int64_t ldvl, int type_vr, void *vr, int64_t ldvr),
+            .legal = params && compute == type && (type_w == type || type == real_of(type_w)) &&
+                     type_vl == type && type_vr == type,
+            ROUTINE(GEEV, n, n), .job = solver_letter("NV", job_vl),
+            .job_v = solver_letter("NV", job_vr),
+            .complex_values = type_w != type && type == real_of(type_w), A(n, n),
+            VECTOR(w, type_w == real_of(type_w) ? 2 * n : n, solver_type(type_w)),
+            .operands[SOLVER_U] = job_vl == 1 ? MATRIX(vl, n, n, ldvl) : NONE,
+            .operands[SOLVER_V] = job_vr == 1 ? MATRIX(vr, n, n, ldvr) : NONE)
 
-/* --- Triangles ------------------------------------------------------------------------------- */
+DEFINE_PAIR(Xgesvd,
+            (signed char job_u, signed char job_vt, int64_t m, int64_t n, int type, void *a,
+             int64_t lda, int type_s, void *s, int type_u, void *u, int64_t ldu, int type_vt,
+             void *vt, int64_t ldvt),
+            .legal = params && compute == type && type_s == real_of(type) && type_u == type &&
+                     type_vt == type,
+            ROUTINE(GESVD, m, n), .job = job_letter(job_u), .job_v = job_letter(job_vt), A(m, n),
+            VECTOR(s, least(m, n), solver_type(type_s)),
+            .operands[SOLVER_U] = wanted(MATRIX(u, m, columns_of(job_u, m, least(m, n)), ldu)),
+            .operands[SOLVER_V] = wanted(MATRIX(vt, columns_of(job_vt, n, least(m, n)), n, ldvt)))
 
-static struct solver_call trtri(int uplo, int diag, int64_t n, int type, const void *a, int64_t lda)
-{
-    struct solver_call call = start(SOLVER_TRTRI, true, type, n, n);
-    call.uplo = solver_letter("LU", uplo);
-    call.diag = solver_letter("NU", diag);
-    call.operands[SOLVER_A] = solver_matrix(a, n, n, lda, call.type);
-    return call;
-}
+/* econ 1: the first min(m,n) columns of U and V; 0: all. V is not transposed. */
+#define GESVDP_PARAMETERS                                                                          \
+    ANY, int job, int econ, int64_t m, int64_t n, int type, void *a, int64_t lda, int type_s,      \
+        void *s, int type_u, void *u, int64_t ldu, int type_v, void *v, int64_t ldv
+#define GESVDP                                                                                     \
+    .job = solver_letter("NV", job), .econ = econ, ROUTINE(GESVDP, m, n), A(m, n),                 \
+    VECTOR(s, least(m, n), solver_type(type_s)),                                                   \
+    .operands[SOLVER_U] = MATRIX(u, m, econ ? least(m, n) : m, ldu),                               \
+    .operands[SOLVER_V] = MATRIX(v, n, econ ? least(m, n) : n, ldv)
+#define GESVDP_LEGAL                                                                               \
+    (params && compute == type && type_s == real_of(type) && type_u == type && type_v == type &&   \
+     (econ == 0 || econ == 1))
+DEFINE_SIZES(Xgesvdp, (GESVDP_PARAMETERS, SIZES), .legal = GESVDP_LEGAL, GESVDP)
+DEFINE_CALL(Xgesvdp, (GESVDP_PARAMETERS, WORK, double *err_sigma),
+            .legal = GESVDP_LEGAL && err_sigma, .err_sigma = err_sigma, GESVDP)
 
-int cusolverDnXtrtri_bufferSize(cusolverDnHandle_t handle, int uplo, int diag, int64_t n, int type,
-                                void *a, int64_t lda, size_t *device_bytes, size_t *host_bytes)
-{
-    return ASK(trtri(uplo, diag, n, type, a, lda));
-}
+#define TRTRI_PARAMETERS                                                                           \
+    cusolverDnHandle_t handle, int uplo, int diag, int64_t n, int type, void *a, int64_t lda
+#define TRTRI .legal = true, ROUTINE(TRTRI, n, n), UPLO, .diag = solver_letter("NU", diag), A(n, n)
+DEFINE_SIZES(Xtrtri, (TRTRI_PARAMETERS, size_t *device_bytes, size_t *host_bytes), TRTRI)
+DEFINE_CALL(Xtrtri,
+            (TRTRI_PARAMETERS, void *device, size_t device_bytes, void *host, size_t host_bytes,
+             int *info),
+            TRTRI)
 
-int cusolverDnXtrtri(cusolverDnHandle_t handle, int uplo, int diag, int64_t n, int type, void *a,
-                     int64_t lda, void *device, size_t device_bytes, void *host, size_t host_bytes,
-                     int *info)
-{
-    return QUEUE(trtri(uplo, diag, n, type, a, lda));
-}
+/* --- Functions of one type ------------------------------------------------------------------- */
+
+/* The type's letter, CUDA's name of the type, and the standard's names of ORGQR, ORMQR and SYGVD
+ * for it. */
+#define DEFINE_TYPE(T, cuda, orgqr, ormqr, sygvd)                                                  \
+    DEFINE_TYPED(T##potrf, cuda, (int uplo, int n, void *a, int lda), ROUTINE(POTRF, n, n), UPLO,  \
+                 A(n, n))                                                                          \
+    DEFINE_TYPED(T##potri, cuda, (int uplo, int n, void *a, int lda), ROUTINE(POTRI, n, n), UPLO,  \
+                 A(n, n))                                                                          \
+    DEFINE_TYPED(orgqr, cuda, (int m, int n, int k, void *a, int lda, const void *tau),            \
+                 ROUTINE(ORGQR, m, n), .k = k, A(m, n), TAU)                                       \
+    DEFINE_TYPED(ormqr, cuda,                                                                      \
+                 (int side, int trans, int m, int n, int k, const void *a, int lda,                \
+                  const void *tau, void *c, int ldc),                                              \
+                 ROUTINE(ORMQR, m, n), .k = k, .side = solver_letter("LR", side),                  \
+                 .trans = solver_letter("NTC", trans),                                             \
+                 .operands[SOLVER_A] = INPUT(a, side == 0 ? m : n, k, lda), TAU,                   \
+                 .operands[SOLVER_B] = MATRIX(c, m, n, ldc))                                       \
+    DEFINE_TYPED(                                                                                  \
+        sygvd, cuda,                                                                               \
+        (int itype, int job, int uplo, int n, void *a, int lda, void *b, int ldb, void *w),        \
+        ROUTINE(SYGVD, n, n), .itype = itype, .job = solver_letter("NV", job), UPLO, A(n, n),      \
+        B(n), VECTOR(w, n, xg_type_real(solver_type(type))))
+DEFINE_TYPE(S, CUDA_R_32F, Sorgqr, Sormqr, Ssygvd)
+DEFINE_TYPE(D, CUDA_R_64F, Dorgqr, Dormqr, Dsygvd)
+DEFINE_TYPE(C, CUDA_C_32F, Cungqr, Cunmqr, Chegvd)
+DEFINE_TYPE(Z, CUDA_C_64F, Zungqr, Zunmqr, Zhegvd)

@@ -10,7 +10,7 @@
 
 enum { STACK_DEPTH = 16 };
 
-/* Initial-exec: a thread's first access allocates nothing. */
+/* Initial-exec: the first access of a thread allocates nothing. */
 static _Thread_local CUcontext stack[STACK_DEPTH] __attribute__((tls_model("initial-exec")));
 static _Thread_local int depth __attribute__((tls_model("initial-exec")));
 
@@ -29,7 +29,6 @@ void fake_context_lose(CUcontext context, CUresult code)
 
 static atomic_bool released;
 
-void fakecuda_release(void);
 void fakecuda_release(void)
 {
     released = true;
@@ -42,7 +41,7 @@ void fake_await_release(void)
         nanosleep(&nap, NULL);
 }
 
-/* What cuInit takes. */
+/* Waits as long as cuInit takes. */
 static void init_delay(void)
 {
     const struct timespec delay = {fake.init_ms / 1000, fake.init_ms % 1000 * 1000000};
@@ -161,7 +160,8 @@ CUresult CUDAAPI cuDeviceTotalMem(size_t *bytes, CUdevice device)
     return fake_leave(result);
 }
 
-/* What generations differ in: the largest shared memory of a block, and FP32's rate over FP64's. */
+/* Differences between generations: the largest shared memory of a block, and the ratio of FP32's
+ * rate to FP64's. */
 static const struct generation {
     int sm, block_kib, fp64_ratio;
 } generations[] = {{0, 48, 32},  {70, 96, 2},  {75, 64, 32},  {80, 163, 2},
@@ -175,7 +175,7 @@ static const struct generation *generation(void)
     return row;
 }
 
-/* The reference GPU's answers; -1 for an attribute that no code asks for. */
+/* The reference GPU's values; -1 for an attribute that no code asks for. */
 static int attribute(CUdevice_attribute which)
 {
     switch (which) {

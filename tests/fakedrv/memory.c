@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The fake driver's memory: device addresses that no host may follow, page-locked host memory. */
+/* The fake driver's memory: device addresses that fault on the host; page-locked host memory. */
 #include "fake.h"
 
 #include <stdio.h>
@@ -10,26 +10,27 @@
 
 enum { GUARD_BYTES = 256, ALIGN_BYTES = 512 };
 #define GUARD_BYTE 0x5c
-#define POISON 0x7fc5a5a5u /* a NaN: what was never written shows in the result */
-/* Device memory up to a size that a test can pay for, and the head of page-locked memory. */
+#define POISON 0x7fc5a5a5u /* a NaN: memory that was never written shows in the result */
+/* The most device memory, and the most page-locked memory, that an allocation fills with POISON,
+ * for the tests' time. */
 #define POISON_MAX_BYTES ((size_t)256 << 20)
 #define POISON_PINNED_BYTES ((size_t)64 << 10)
-#define FIRST_ADDRESS 0x7f00000000000000u /* not canonical: a host that follows it faults */
+#define FIRST_ADDRESS 0x7f00000000000000u /* not canonical: an access by the host faults */
 
 struct block {
     struct block *next;
     CUcontext context;
     bool pinned;
-    CUdeviceptr address; /* of device memory */
+    CUdeviceptr address; /* device memory */
     char *data;          /* between two guards */
     size_t bytes;
-    long copies; /* from it or to it, of page-locked memory */
+    long copies; /* to and from page-locked memory */
 };
 
 static struct block *blocks;
 static CUdeviceptr next_address = FIRST_ADDRESS;
 
-/* Fills memory that no other thread knows yet. */
+/* Fills memory that no other thread has yet. */
 XT_ONE_THREAD static void poison(char *data, size_t bytes)
 {
     for (size_t i = 0; i + 4 <= bytes; i += 4)
@@ -158,7 +159,7 @@ CUresult CUDAAPI cuMemAlloc(CUdeviceptr *address, size_t bytes)
     return fake_leave(result);
 }
 
-/* Both wait for the device first, as the real functions do. */
+/* Both wait for the device first, like the real functions. */
 static void block_free(bool pinned, CUdeviceptr address, const char *data)
 {
     struct block **link = &blocks;
@@ -214,7 +215,7 @@ static struct block *find_pinned(const void *address)
     return NULL;
 }
 
-/* Of other addresses than page-locked ones it says nothing, and succeeds: zeros. */
+/* For addresses that are not page-locked it succeeds and returns zeros. */
 CUresult CUDAAPI cuPointerGetAttributes(unsigned int count, CUpointer_attribute *names,
                                         void **values, CUdeviceptr address)
 {
@@ -240,7 +241,6 @@ CUresult CUDAAPI cuPointerGetAttributes(unsigned int count, CUpointer_attribute 
     return fake_leave(result);
 }
 
-long fakecuda_copies(const void *address);
 long fakecuda_copies(const void *address)
 {
     pthread_mutex_lock(&fake.lock);
@@ -250,14 +250,14 @@ long fakecuda_copies(const void *address)
     return copies;
 }
 
-/* The bytes from the first to behind the last of `height` rows. */
+/* The bytes from the first of `height` rows to the end of the last. */
 static size_t span(size_t width, size_t height, size_t pitch)
 {
     return height ? (height - 1) * pitch + width : 0;
 }
 
-/* Queues a copy between host and device; a pageable source is read now, a pageable target waited
- * for. */
+/* Queues a copy between host and device. A pageable source is read now; a copy to a pageable target
+ * is awaited. */
 static CUresult copy(CUstream stream, struct fake_op *op, const char *what)
 {
     size_t to_bytes = span(op->width, op->height, op->to.pitch);
@@ -311,10 +311,10 @@ CUresult CUDAAPI cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t bytes, CUs
     return fake_leave(result);
 }
 
-/* What the attribute CU_DEVICE_ATTRIBUTE_MAX_PITCH is on every device. */
+/* The value of CU_DEVICE_ATTRIBUTE_MAX_PITCH on every device. */
 enum { MAX_PITCH_BYTES = INT32_MAX };
 
-/* A pitch of 0 means that the rows lie without gaps. */
+/* A pitch of 0: the rows have no gaps. */
 static size_t pitch_of(size_t pitch, size_t width)
 {
     return pitch ? pitch : width;

@@ -7,24 +7,18 @@
 
 #include "src/base/integers.h"
 
-struct work {
-    struct xg_mirror_args args;
-    enum xg_type type;
-};
-
-const struct fake_kernel fake_mirror_kernels[] = {
-    {.name = "xg_mirror_s_sm75", .kind = XG_TYPE_S},
-    {.name = "xg_mirror_d_sm75", .kind = XG_TYPE_D},
-    {.name = "xg_mirror_c_sm75", .kind = XG_TYPE_C},
-    {.name = "xg_mirror_z_sm75", .kind = XG_TYPE_Z},
-    {0},
-};
-
-static void resolve(void *queued)
+static bool allows(const struct fake_launch *launch)
 {
-    struct work *work = queued;
-    const int64_t elems = (work->args.n - 1) * work->args.ld + work->args.n;
-    fake_mem_resolve(&work->args.a, elems * (int64_t)xg_type_bytes(work->type), "A to mirror");
+    const struct xg_mirror_args *args = (const void *)launch->parameter;
+    const int64_t tiles = xg_ceil_div(args->n, XG_MIRROR_SIDE);
+    return args->n >= 1 && args->ld >= args->n && launch->blocks == tiles * tiles;
+}
+
+static void resolve(struct fake_launch *launch)
+{
+    struct xg_mirror_args *args = (void *)launch->parameter;
+    const int64_t elems = (args->n - 1) * args->ld + args->n;
+    fake_mem_resolve(&args->a, elems * (int64_t)xg_type_bytes(fake_type(launch)), "A to mirror");
 }
 
 static void conjugate(enum xg_type type, void *element)
@@ -35,30 +29,27 @@ static void conjugate(enum xg_type type, void *element)
         *(double _Complex *)element = conj(*(double _Complex *)element);
 }
 
-static void run(void *queued)
+static void run(const struct fake_launch *launch)
 {
-    const struct work *work = queued;
-    const struct xg_mirror_args *args = &work->args;
-    const size_t bytes = xg_type_bytes(work->type);
+    const struct xg_mirror_args *args = (const void *)launch->parameter;
+    const size_t bytes = xg_type_bytes(fake_type(launch));
     for (int64_t j = 0; j < args->n; j++)
         for (int64_t i = 0; i < j; i++) {
             char *upper = (char *)(uintptr_t)args->a + (size_t)(j * args->ld + i) * bytes;
             char *lower = (char *)(uintptr_t)args->a + (size_t)(i * args->ld + j) * bytes;
             char *to = args->from_upper ? lower : upper;
             memcpy(to, args->from_upper ? upper : lower, bytes);
-            conjugate(work->type, to);
+            conjugate(fake_type(launch), to);
         }
 }
 
-CUresult fake_mirror_queue(const struct fake_kernel *kernel, const void *parameter,
-                           const struct fake_launch *launch, CUstream stream)
-{
-    const struct work work = {*(const struct xg_mirror_args *)parameter,
-                              (enum xg_type)kernel->kind};
-    const int64_t n = work.args.n, tiles = xg_ceil_div(n, XG_MIRROR_SIDE);
-    if (n < 1 || work.args.ld < n || launch->blocks != tiles * tiles ||
-        launch->threads != XG_MIRROR_THREADS)
-        fake_abort("a mirror of %lld: %u blocks of %u threads", (long long)n, launch->blocks,
-                   launch->threads);
-    return fakecuda_call(&work, sizeof work, resolve, run, false, stream);
-}
+static const struct fake_role role = {sizeof(struct xg_mirror_args), XG_MIRROR_THREADS, allows,
+                                      resolve, run};
+
+const struct fake_kernel fake_mirror_kernels[] = {
+    {"xg_mirror_s_sm75", &role, XG_TYPE_S, 0},
+    {"xg_mirror_d_sm75", &role, XG_TYPE_D, 0},
+    {"xg_mirror_c_sm75", &role, XG_TYPE_C, 0},
+    {"xg_mirror_z_sm75", &role, XG_TYPE_Z, 0},
+    {0},
+};

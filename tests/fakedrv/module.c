@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The fake driver's modules: any image will do, and kernels are known by the form of their names.
- */
+/* The fake driver's modules: any image is accepted, and a kernel's name says what it computes. */
 #include "fake.h"
 
 #include <stdio.h>
@@ -16,10 +15,9 @@ struct CUfunc_st {
     bool trans_named, transa, transb; /* the name ends in _nn, _nt, _tn or _tt */
     bool padded, split, share;
     bool dgemm;  /* its parameter is struct xg_dgemm_args */
-    bool sums;   /* adds slices: the fake product has none, so there is nothing to add */
+    bool sums;   /* adds slices: the fake product has none, so this kernel does nothing */
     bool copies; /* repacks operands */
-    const struct fake_kernel *kernel; /* known by its whole name; NULL: none of those */
-    fake_kernel_queue *queue;
+    const struct fake_kernel *kernel; /* a kernel with a table row; NULL: none */
     int bm, bn, bk;
     int smem_limit_bytes;
     bool wide; /* may run in clusters of more than CLUSTER_PORTABLE blocks */
@@ -35,7 +33,7 @@ struct CUmod_st {
 
 static CUmodule modules;
 
-/* Methods whose grid has a block a tile and slice of k. */
+/* Methods whose grid has a block for each tile and slice of k. */
 static bool is_split(const char *method)
 {
     static const char *const methods[] = {"gemv_",   "dot_",  "skinny_",
@@ -46,33 +44,28 @@ static bool is_split(const char *method)
     return false;
 }
 
-/* Finds a kernel that is known by its whole name. */
-static bool find_kernel(struct CUfunc_st *function)
+/* The kernel with this name in the tables, or NULL. */
+static const struct fake_kernel *find_kernel(const char *name)
 {
-    static const struct {
-        const struct fake_kernel *kernels;
-        fake_kernel_queue *queue;
-    } files[] = {
-        {fake_split_kernels, fake_split_queue},   {fake_residue_kernels, fake_residue_queue},
-        {fake_lu_kernels, fake_lu_queue},         {fake_qr_kernels, fake_qr_queue},
-        {fake_mirror_kernels, fake_mirror_queue}, {fake_cast_kernels, fake_cast_queue}};
+    static const struct fake_kernel *const files[] = {fake_split_kernels,  fake_residue_kernels,
+                                                      fake_lu_kernels,     fake_qr_kernels,
+                                                      fake_mirror_kernels, fake_cast_kernels};
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
-        for (const struct fake_kernel *each = files[i].kernels; each->name; each++)
-            if (!strcmp(each->name, function->name)) {
-                function->kernel = each;
-                function->queue = files[i].queue;
-            }
-    return function->kernel;
+        for (const struct fake_kernel *each = files[i]; each->name; each++)
+            if (!strcmp(each->name, name))
+                return each;
+    return NULL;
 }
 
-/* One of those, or xg_[sd]gemm_<method>_sm<sm>_<bm>x<bn>x<bk>[_<n|t><n|t>]; false: neither.
- */
+/* Parses xg_[sd]gemm_<method>_sm<sm>_<bm>x<bn>x<bk>[_<n|t><n|t>] or finds the name in the tables;
+ * false: neither. */
 static bool parse_name(const char *name, struct CUfunc_st *function)
 {
     int sm, used = 0;
     const char *tile = NULL;
     snprintf(function->name, sizeof(function->name), "%s", name);
-    if (find_kernel(function))
+    function->kernel = find_kernel(name);
+    if (function->kernel)
         return true;
     for (const char *at = name; (at = strstr(at, "_sm")); at++)
         tile = at;
@@ -80,7 +73,7 @@ static bool parse_name(const char *name, struct CUfunc_st *function)
     if ((!function->dgemm && strncmp(name, "xg_sgemm_", 9)) || !tile ||
         sscanf(tile, "_sm%d%n", &sm, &used) != 1)
         return false;
-    tile += used + strcspn(tile + used, "_"); /* the letter of sm_90a */
+    tile += used + strcspn(tile + used, "_"); /* skips the letter of sm_90a */
     used = 0;
     if (sscanf(tile, "_%dx%dx%d%n", &function->bm, &function->bn, &function->bk, &used) != 3)
         return false;
@@ -209,7 +202,7 @@ CUresult CUDAAPI cuFuncSetAttribute(CUfunction function, CUfunction_attribute wh
     return fake_leave(result);
 }
 
-/* The fake device's own architecture, whatever the image. */
+/* Returns the fake device's own architecture for any image. */
 CUresult CUDAAPI cuFuncGetAttribute(int *out, CUfunction_attribute which, CUfunction function)
 {
     CUresult result = fake_enter("cuFuncGetAttribute", FAKE_CONTEXT);
@@ -223,7 +216,7 @@ CUresult CUDAAPI cuFuncGetAttribute(int *out, CUfunction_attribute which, CUfunc
     return fake_leave(result);
 }
 
-/* Multiprocessors lie in one group. */
+/* All multiprocessors are in one group. */
 CUresult CUDAAPI cuOccupancyMaxActiveClusters(int *out, CUfunction function,
                                               const CUlaunchConfig *config)
 {
@@ -250,7 +243,7 @@ static CUresult launch_dgemm(const struct CUfunc_st *function, const void *param
     return fake_dgemm_queue(&args, stream);
 }
 
-/* The grid that the kernel wants. */
+/* The number of blocks that the kernel needs. */
 static int64_t blocks_of(const struct CUfunc_st *function, const struct xg_sgemm_args *args,
                          int threads)
 {
@@ -281,7 +274,29 @@ static CUresult launch_sgemm(const struct CUfunc_st *function, const void *param
     }
     if (function->copies)
         return fake_copies_queue(&args, stream);
-    return function->sums ? CUDA_SUCCESS : fakecuda_sgemm(&args, function->padded, stream);
+    return function->sums ? CUDA_SUCCESS : fake_sgemm_queue(&args, function->padded, stream);
+}
+
+static void resolve(void *launch)
+{
+    ((struct fake_launch *)launch)->kernel->role->resolve(launch);
+}
+
+static void run(void *launch)
+{
+    ((const struct fake_launch *)launch)->kernel->role->run(launch);
+}
+
+static CUresult launch_known(struct fake_launch *launch, const void *parameter, CUstream stream)
+{
+    const struct fake_role *role = launch->kernel->role;
+    if (role->bytes > sizeof launch->parameter)
+        fake_abort("%s: a parameter of %zu bytes", launch->kernel->name, role->bytes);
+    memcpy(launch->parameter, parameter, role->bytes);
+    if ((role->threads && launch->threads != role->threads) || !role->allows(launch))
+        fake_abort("%s: %u blocks of %u threads, or its parameter", launch->kernel->name,
+                   launch->blocks, launch->threads);
+    return fakecuda_call(launch, sizeof *launch, resolve, run, false, stream);
 }
 
 /* config: its grid and blocks have one dimension. */
@@ -290,8 +305,11 @@ static CUresult launch_kernel(CUfunction function, const CUlaunchConfig *config,
 {
     CUresult result = fake_enter("cuLaunchKernel", FAKE_CONTEXT);
     if (result == CUDA_SUCCESS) {
-        const struct fake_launch launch = {config->gridDimX, config->blockDimX,
-                                           config->sharedMemBytes, cluster};
+        struct fake_launch launch = {.kernel = function->kernel,
+                                     .blocks = config->gridDimX,
+                                     .threads = config->blockDimX,
+                                     .smem_bytes = config->sharedMemBytes,
+                                     .cluster = cluster};
         const CUstream stream = config->hStream;
         check_function(function, "cuLaunchKernel");
         if (extra || config->gridDimY != 1 || config->gridDimZ != 1)
@@ -302,7 +320,7 @@ static CUresult launch_kernel(CUfunction function, const CUlaunchConfig *config,
             (cluster > CLUSTER_PORTABLE && !function->wide))
             result = CUDA_ERROR_INVALID_VALUE;
         else if (function->kernel)
-            result = function->queue(function->kernel, parameters[0], &launch, stream);
+            result = launch_known(&launch, parameters[0], stream);
         else if (function->dgemm)
             result = launch_dgemm(function, parameters[0], &launch, stream);
         else
@@ -326,8 +344,8 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned g
 }
 
 /*
- * A cluster is as many neighbours of the grid; the fake product does not depend on it. Only the
- * sums of slices may start before what is ahead of them has ended.
+ * A cluster is a number of consecutive blocks; the fake product does not depend on it. Only the
+ * kernel that sums slices may start before the work ahead of it has ended.
  */
 CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function,
                                   void **parameters, void **extra)

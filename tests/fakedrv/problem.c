@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the fake cuBLAS computes in double precision and in complex numbers, and kernels of double,
- * by the built-in loop. */
+/* Products of doubles and complex numbers, of the fake cuBLAS and of kernels, by the built-in loop.
+ * Checks of operands for products of all types. */
 #include "fake.h"
 
 #include <string.h>
@@ -8,8 +8,9 @@
 #include "src/base/integers.h"
 #include "src/verify/cpu.h"
 #include "tests/support/one_thread.h"
+#include "tests/support/typed.h"
 
-/* padded: as XG_KERNEL_VEC4 has it, `columns` of which lie in memory up to a multiple of 4. */
+/* padded: for XG_KERNEL_VEC4; the columns in memory are rounded up to a multiple of 4. */
 static void *operand(const struct xg_problem *p, const void *data, int64_t rows, int64_t columns,
                      int64_t ld, bool padded, const char *name)
 {
@@ -31,45 +32,72 @@ struct work {
     struct xg_problem problem;
     struct xg_triangle wanted;
     bool padded;
+    int split; /* slices of k that a product of floats adds up */
 };
 
-static void resolve(void *queued)
+void fake_factors_resolve(struct xg_problem *p, bool padded)
 {
-    const bool padded = ((struct work *)queued)->padded;
-    struct xg_problem *p = &((struct work *)queued)->problem;
-    if (p->m < 1 || p->n < 1 || p->k < 0)
-        fake_abort("a product of %lld,%lld,%lld", (long long)p->m, (long long)p->n,
-                   (long long)p->k);
-    if (padded && ((uintptr_t)p->c % 16 || p->ldc % 4))
-        fake_abort("C: not aligned as its kernel needs it");
-    p->c = operand(p, p->c, p->m, p->n, p->ldc, false, "C");
-    if (p->k == 0)
-        return;
     int64_t a_rows = p->transa ? p->k : p->m, a_columns = p->transa ? p->m : p->k;
     int64_t b_rows = p->transb ? p->n : p->k, b_columns = p->transb ? p->k : p->n;
     p->a = operand(p, p->a, a_rows, a_columns, p->lda, padded, "A");
     p->b = operand(p, p->b, b_rows, b_columns, p->ldb, padded, "B");
 }
 
-/* Of double. */
-static void check_padding(const char *name, const double *x, int64_t rows, int64_t columns,
-                          int64_t ld)
+static bool is_sgemm(const struct xg_problem *p)
+{
+    return p->op == XG_OP_GEMM && p->type == XG_TYPE_S;
+}
+
+void fake_problem_resolve(struct xg_problem *p, bool padded)
+{
+    if (p->m < 1 || p->n < 1 || p->k < is_sgemm(p))
+        fake_abort("a product of %lld,%lld,%lld", (long long)p->m, (long long)p->n,
+                   (long long)p->k);
+    if (padded && ((uintptr_t)p->c % 16 || p->ldc % 4))
+        fake_abort("C: not aligned as its kernel needs it");
+    p->c = operand(p, p->c, p->m, p->n, p->ldc, false, "C");
+    if (p->k > 0)
+        fake_factors_resolve(p, padded);
+}
+
+static void resolve(void *queued)
+{
+    struct work *work = queued;
+    fake_problem_resolve(&work->problem, work->padded);
+}
+
+/* Real numbers. */
+static void check_padding(const struct xg_problem *p, const void *x, int64_t rows, int64_t columns,
+                          int64_t ld, const char *name)
 {
     for (int64_t row = 0; row < rows; row++)
         for (int64_t column = columns; column % 4; column++)
-            if (!(x[row * ld + column] == 0.0))
+            if (!(xt_get(p->type, x, row * ld + column) == 0.0))
                 fake_abort("%s: the padding at row %lld, column %lld is %g, not 0", name,
-                           (long long)row, (long long)column, x[row * ld + column]);
+                           (long long)row, (long long)column,
+                           xt_get(p->type, x, row * ld + column));
 }
 
-/* xg_cpu_compute is not built for the thread sanitizer here, under which it takes ten times as
- * long: the sanitizer is told of whole rows instead. */
+/* The functions that compute are not built for the thread sanitizer, which would slow them down ten
+ * times. The sanitizer is told of whole rows instead. */
 static void tell_read(const struct xg_problem *p, const void *data, int64_t rows, int64_t columns,
                       int64_t ld)
 {
     const int64_t bytes = (int64_t)xg_problem_elem_bytes(p);
     for (int64_t i = 0; i < rows && data != p->c; i++)
         XT_TELL_READ(xg_problem_at(p, data, i * ld), columns * bytes);
+}
+
+void fake_factors_check(const struct xg_problem *p, bool padded)
+{
+    const int64_t a_rows = p->transa ? p->k : p->m, a_columns = p->transa ? p->m : p->k;
+    const int64_t b_rows = p->transb ? p->n : p->k, b_columns = p->transb ? p->k : p->n;
+    if (padded) {
+        check_padding(p, p->a, a_rows, a_columns, p->lda, "A");
+        check_padding(p, p->b, b_rows, b_columns, p->ldb, "B");
+    }
+    tell_read(p, p->a, a_rows, a_columns, p->lda);
+    tell_read(p, p->b, b_rows, b_columns, p->ldb);
 }
 
 static void compute(const struct xg_problem *p)
@@ -83,7 +111,7 @@ static void compute(const struct xg_problem *p)
     xg_cpu_compute(p);
 }
 
-/* In place: what cuBLAS's TRMM reads elsewhere is copied first. */
+/* Copies to C what cuBLAS's TRMM reads elsewhere. The product is then computed in place. */
 static void place(struct xg_problem *p)
 {
     const void **other = p->structured == XG_OPERAND_A ? &p->b : &p->a;
@@ -96,7 +124,7 @@ static void place(struct xg_problem *p)
     *ld = p->ldc;
 }
 
-/* Of double: computes row by row what is wanted. */
+/* Computes the wanted elements of doubles, row by row. */
 static void run_wanted(const struct xg_problem *p, const struct xg_triangle *wanted)
 {
     for (int64_t i = 0; i < p->m; i++) {
@@ -120,18 +148,14 @@ static void run(void *queued)
 {
     const struct work *work = queued;
     struct xg_problem p = work->problem;
-    const int64_t a_rows = p.transa ? p.k : p.m, a_columns = p.transa ? p.m : p.k;
-    const int64_t b_rows = p.transb ? p.n : p.k, b_columns = p.transb ? p.k : p.n;
-    if (work->padded && p.k > 0) {
-        check_padding("A", p.a, a_rows, a_columns, p.lda);
-        check_padding("B", p.b, b_rows, b_columns, p.ldb);
+    if (is_sgemm(&p)) {
+        fake_sgemm_run(&p, &work->wanted, work->split, work->padded);
+        return;
     }
     if (xg_problem_is_in_place(&p))
         place(&p);
-    if (p.k > 0) {
-        tell_read(&p, p.a, a_rows, a_columns, p.lda);
-        tell_read(&p, p.b, b_rows, b_columns, p.ldb);
-    }
+    if (p.k > 0)
+        fake_factors_check(&p, work->padded);
     if (work->wanted.kind == XG_TRIANGLE_ALL)
         compute(&p);
     else
@@ -140,28 +164,24 @@ static void run(void *queued)
         fake_result_flip(p.c, p.m, p.n, p.ldc, true);
 }
 
-CUresult fakecuda_problem(const struct xg_problem *p, CUstream stream)
+CUresult fakecuda_problem(const struct xg_problem *p, int split, CUstream stream)
 {
-    const struct work work = {.problem = *p};
+    const struct work work = {.problem = *p, .split = split};
+    return fakecuda_call(&work, sizeof work, resolve, run, false, stream);
+}
+
+CUresult fake_sgemm_queue(const struct xg_sgemm_args *args, bool padded, CUstream stream)
+{
+    const struct work work = {.problem = FAKE_PROBLEM(XG_TYPE_S, args),
+                              .wanted = args->wanted,
+                              .padded = padded,
+                              .split = args->split};
     return fakecuda_call(&work, sizeof work, resolve, run, false, stream);
 }
 
 CUresult fake_dgemm_queue(const struct xg_dgemm_args *args, CUstream stream)
 {
-    struct work work = {.padded = true, .wanted = args->wanted};
-    work.problem = (struct xg_problem){.type = XG_TYPE_D,
-                                       .transa = args->transa ? XG_TRANS : XG_NO_TRANS,
-                                       .transb = args->transb ? XG_TRANS : XG_NO_TRANS,
-                                       .m = args->m,
-                                       .n = args->n,
-                                       .k = args->k,
-                                       .alpha = args->alpha,
-                                       .a = (const void *)(uintptr_t)args->a,
-                                       .lda = args->lda,
-                                       .b = (const void *)(uintptr_t)args->b,
-                                       .ldb = args->ldb,
-                                       .beta = args->beta,
-                                       .c = (void *)(uintptr_t)args->c,
-                                       .ldc = args->ldc};
+    const struct work work = {
+        .problem = FAKE_PROBLEM(XG_TYPE_D, args), .wanted = args->wanted, .padded = true};
     return fakecuda_call(&work, sizeof work, resolve, run, false, stream);
 }

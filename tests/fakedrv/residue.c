@@ -10,56 +10,20 @@
 #include "src/base/integers.h"
 
 /*
- * The 16 residues of a number take 16 bytes: room for the number itself. So here a row of residues,
- * in all planes together, is a row of doubles, scaled and rounded to integers as the kernel does,
- * and so are the results. The guard decides by the
- * same rule from the same counts.
+ * The 16 residues of a number take 16 bytes, enough for the number itself. Here a row of residues,
+ * in all planes together, is a row of doubles, which are scaled and rounded to integers as the
+ * kernel does; the results are doubles too. The guard decides by the same rule from the same
+ * counts.
  */
-enum { THREADS = 256, SPLIT_ROWS = 16, TILE_M = 128, TILE_N = 256, NATIVE_TILE = 32 };
-enum { PRODUCT_SMEM_BYTES = 96 * 1024 };
-enum { WGMMA_THREADS = 384, WGMMA_SMEM_BYTES = 197 * 1024, CLUSTER = 2, BOX = 128 };
-
-enum { DMMA_TILE = 128, DMMA_SMEM_BYTES = 128 * 1024 };
-
-enum role { EXPAND, SPLIT, PRODUCT, WGMMA, COMBINE, NATIVE, DMMA };
-
-const struct fake_kernel fake_residue_kernels[] = {
-    {.name = "xg_residue_expand_sm80", .role = EXPAND},
-    {.name = "xg_residue_split_sm80", .role = SPLIT},
-    {.name = "xg_residue_product_sm80_128x256x64", .role = PRODUCT},
-    {.name = "xg_residue_product_sm90_128x256x128", .role = WGMMA},
-    {.name = "xg_residue_combine_sm80", .role = COMBINE},
-    {.name = "xg_residue_native_sm80", .role = NATIVE},
-    {.name = "xg_residue_dmma_sm80_128x128x16_nn", .role = DMMA},
-    {.name = "xg_residue_dmma_sm80_128x128x16_nt", .role = DMMA},
-    {.name = "xg_residue_dmma_sm80_128x128x16_tn", .role = DMMA},
-    {.name = "xg_residue_dmma_sm80_128x128x16_tt", .role = DMMA},
-    {0},
+enum kind { EXPAND, SPLIT, PRODUCT, WGMMA, COMBINE, NATIVE, DMMA };
+enum { THREADS = 256, WGMMA_THREADS = 384, TILE_N = 256, CLUSTER = 2, BOX = 128 };
+enum {
+    PRODUCT_SMEM_BYTES = 96 * 1024,
+    WGMMA_SMEM_BYTES = 197 * 1024,
+    DMMA_SMEM_BYTES = 128 * 1024
 };
 
-/* A launch: the kernel's parameter as it was given, then with host addresses in it. */
-struct work {
-    const struct fake_kernel *kernel;
-    union {
-        struct xg_residue_expand_args expand;
-        struct xg_residue_split_args split;
-        struct xg_residue_product_args product;
-        struct xg_residue_combine_args combine;
-        struct xg_residue_native_args native;
-    };
-};
-
-static const size_t sizes[] = {
-    [EXPAND] = sizeof(struct xg_residue_expand_args),
-    [SPLIT] = sizeof(struct xg_residue_split_args),
-    [PRODUCT] = sizeof(struct xg_residue_product_args),
-    [WGMMA] = sizeof(struct xg_residue_product_args),
-    [COMBINE] = sizeof(struct xg_residue_combine_args),
-    [NATIVE] = sizeof(struct xg_residue_native_args),
-    [DMMA] = sizeof(struct xg_residue_native_args),
-};
-
-/* --- Addresses: all that a kernel reads and writes must be there ------------------------------ */
+/* --- Addresses: a kernel reads and writes only memory that is there --------------------------- */
 
 static void resolve_pair(struct xg_split_pair *pair)
 {
@@ -71,7 +35,7 @@ static void resolve_pair(struct xg_split_pair *pair)
     fake_mem_resolve(&pair->b_stats, pair->b_panels * bytes, "B's counts");
 }
 
-/* The planes of `rows` rows, of which the whole operand may have more. */
+/* Resolves the planes of `rows` rows of an operand that may have more rows. */
 static void resolve_planes(uint64_t *address, int64_t rows, int64_t k, int64_t plane_bytes)
 {
     const int64_t row_bytes = xg_round_up(k, XG_RESIDUE_BLOCK);
@@ -81,8 +45,9 @@ static void resolve_planes(uint64_t *address, int64_t rows, int64_t k, int64_t p
                      "residues");
 }
 
-static void resolve_expand(struct xg_residue_expand_args *args)
+static void resolve_expand(struct fake_launch *launch)
 {
+    struct xg_residue_expand_args *args = (void *)launch->parameter;
     if (args->rows < 1 || args->k < 1 || (args->row_stride != 1 && args->k_stride != 1) ||
         (args->from | args->to) % sizeof(double _Complex))
         fake_abort("expansion of %lld rows", (long long)args->rows);
@@ -94,8 +59,9 @@ static void resolve_expand(struct xg_residue_expand_args *args)
                      "an expanded operand");
 }
 
-static void resolve_split(struct xg_residue_split_args *args)
+static void resolve_split(struct fake_launch *launch)
 {
+    struct xg_residue_split_args *args = (void *)launch->parameter;
     if (args->rows < 1 || args->k < 1 || (args->row_stride != 1 && args->k_stride != 1))
         fake_abort("split of %lld rows", (long long)args->rows);
     int64_t last = (args->rows - 1) * args->row_stride + (args->k - 1) * args->k_stride;
@@ -110,7 +76,7 @@ static int64_t results_bytes(int64_t m, int64_t n)
     return XG_RESIDUE_MODULI_COUNT * m * xg_round_up(n, XG_RESIDUE_QUAD);
 }
 
-/* The map of the planes at this address. */
+/* Checks that the map describes the planes at this address. */
 static void check_map(const struct xg_tensor_map *map, uint64_t address, int64_t rows, int64_t k,
                       int64_t plane_bytes)
 {
@@ -127,20 +93,26 @@ static void check_map(const struct xg_tensor_map *map, uint64_t address, int64_t
         fake_abort("a tensor map of other residues");
 }
 
-static void resolve_product(struct xg_residue_product_args *args, bool wgmma)
+static void resolve_product(struct fake_launch *launch)
 {
-    if (wgmma) {
-        check_map(&args->a_map, args->a, args->m, args->k, args->a_plane_bytes);
-        check_map(&args->b_map, args->b, args->n, args->k, args->b_plane_bytes);
-    }
+    struct xg_residue_product_args *args = (void *)launch->parameter;
     resolve_planes(&args->a, args->m, args->k, args->a_plane_bytes);
     resolve_planes(&args->b, args->n, args->k, args->b_plane_bytes);
     fake_mem_resolve(&args->results, results_bytes(args->m, args->n), "results");
     resolve_pair(&args->pair);
 }
 
-static void resolve_combine(struct xg_residue_combine_args *args)
+static void resolve_wgmma(struct fake_launch *launch)
 {
+    const struct xg_residue_product_args *args = (const void *)launch->parameter;
+    check_map(&args->a_map, args->a, args->m, args->k, args->a_plane_bytes);
+    check_map(&args->b_map, args->b, args->n, args->k, args->b_plane_bytes);
+    resolve_product(launch);
+}
+
+static void resolve_combine(struct fake_launch *launch)
+{
+    struct xg_residue_combine_args *args = (void *)launch->parameter;
     fake_mem_resolve(&args->results, results_bytes(args->m, args->n), "results");
     fake_mem_resolve(&args->c, ((args->m - 1) * args->ldc + args->n) * (int64_t)sizeof(double),
                      "C");
@@ -149,18 +121,9 @@ static void resolve_combine(struct xg_residue_combine_args *args)
     resolve_pair(&args->pair);
 }
 
-/* What kernels/kabi.h demands of XG_KERNEL_VEC4, but for zeros; and the entry's transposes. */
-static void check_dmma(const char *name, const struct xg_dgemm_args *p)
+static void resolve_native(struct fake_launch *launch)
 {
-    const char *transposes = strrchr(name, '_') + 1;
-    if ((p->a | p->b | p->c) % 16 || (p->lda | p->ldb | p->ldc) % 4)
-        fake_abort("%s: operands that are not aligned", name);
-    if ((transposes[0] == 't') != p->transa || (transposes[1] == 't') != p->transb)
-        fake_abort("%s of transposes %d and %d", name, p->transa, p->transb);
-}
-
-static void resolve_native(struct xg_residue_native_args *args)
-{
+    struct xg_residue_native_args *args = (void *)launch->parameter;
     struct xg_dgemm_args *p = &args->product;
     const int64_t bytes = sizeof(double);
     fake_mem_resolve(&p->a, ((p->transa ? p->k : p->m) - 1) * p->lda * bytes + bytes, "A");
@@ -169,66 +132,66 @@ static void resolve_native(struct xg_residue_native_args *args)
     resolve_pair(&args->pair);
 }
 
-static void resolve(void *launched)
+/* kernels/kabi.h demands this alignment for XG_KERNEL_VEC4, and zeros too. The name of the kernel
+ * has the transposes. */
+static void resolve_dmma(struct fake_launch *launch)
 {
-    struct work *work = launched;
-    switch ((enum role)work->kernel->role) {
-    case EXPAND:
-        resolve_expand(&work->expand);
-        break;
-    case SPLIT:
-        resolve_split(&work->split);
-        break;
-    case PRODUCT:
-    case WGMMA:
-        resolve_product(&work->product, work->kernel->role == WGMMA);
-        break;
-    case COMBINE:
-        resolve_combine(&work->combine);
-        break;
-    case DMMA:
-        check_dmma(work->kernel->name, &work->native.product);
-        resolve_native(&work->native);
-        break;
-    case NATIVE:
-        resolve_native(&work->native);
-        break;
-    }
+    const char *name = launch->kernel->name, *transposes = strrchr(name, '_') + 1;
+    const struct xg_dgemm_args *p =
+        &((const struct xg_residue_native_args *)(const void *)launch->parameter)->product;
+    if ((p->a | p->b | p->c) % 16 || (p->lda | p->ldb | p->ldc) % 4)
+        fake_abort("%s: operands that are not aligned", name);
+    if ((transposes[0] == 't') != p->transa || (transposes[1] == 't') != p->transb)
+        fake_abort("%s of transposes %d and %d", name, p->transa, p->transb);
+    resolve_native(launch);
 }
 
-/* Of wgmma: clusters for all tiles, or as many as the device holds. */
-static int64_t blocks_of(const struct work *work)
+/* --- Grids ------------------------------------------------------------------------------------ */
+
+/* WGMMA: clusters for all tiles, or as many as the device holds. */
+static int64_t blocks_of(const struct fake_launch *launch)
 {
+    const struct xg_residue_expand_args *expand = (const void *)launch->parameter;
+    const struct xg_residue_split_args *split = (const void *)launch->parameter;
+    const struct xg_residue_product_args *product = (const void *)launch->parameter;
+    const struct xg_residue_combine_args *combine = (const void *)launch->parameter;
+    const struct xg_residue_native_args *native = (const void *)launch->parameter;
+    const int tile = launch->kernel->extent;
     const int64_t held = fake.sm_count / CLUSTER;
     int64_t clusters;
-    const struct xg_residue_product_args *product = &work->product;
-    const struct xg_residue_combine_args *combine = &work->combine;
-    const struct xg_dgemm_args *native = &work->native.product;
-    switch ((enum role)work->kernel->role) {
+    switch ((enum kind)launch->kernel->kind) {
     case EXPAND:
-        return xg_ceil_div(work->expand.rows, XG_RESIDUE_EXPAND_SIDE) *
-               xg_ceil_div(XG_RESIDUE_EXPANDED_LD(2 * work->expand.k) / 2, XG_RESIDUE_EXPAND_SIDE);
+        return xg_ceil_div(expand->rows, tile) *
+               xg_ceil_div(XG_RESIDUE_EXPANDED_LD(2 * expand->k) / 2, tile);
     case SPLIT:
-        return xg_ceil_div(work->split.rows, SPLIT_ROWS);
+        return xg_ceil_div(split->rows, tile);
     case PRODUCT:
-        return XG_RESIDUE_MODULI_COUNT * xg_ceil_div(product->m, TILE_M) *
+        return XG_RESIDUE_MODULI_COUNT * xg_ceil_div(product->m, tile) *
                xg_ceil_div(product->n, TILE_N);
     case WGMMA:
-        clusters = XG_RESIDUE_MODULI_COUNT * xg_ceil_div(product->m, CLUSTER * TILE_M) *
+        clusters = XG_RESIDUE_MODULI_COUNT * xg_ceil_div(product->m, CLUSTER * tile) *
                    xg_ceil_div(product->n, TILE_N);
         return CLUSTER * (clusters < held ? clusters : held);
     case COMBINE:
-        return xg_ceil_div(combine->m * xg_ceil_div(combine->n, XG_RESIDUE_QUAD), THREADS);
-    case DMMA:
-        return xg_ceil_div(native->m, DMMA_TILE) * xg_ceil_div(native->n, DMMA_TILE);
+        return xg_ceil_div(combine->m * xg_ceil_div(combine->n, XG_RESIDUE_QUAD), tile);
     default:
-        return xg_ceil_div(native->m, NATIVE_TILE) * xg_ceil_div(native->n, NATIVE_TILE);
+        return xg_ceil_div(native->product.m, tile) * xg_ceil_div(native->product.n, tile);
     }
 }
 
-/* --- What they compute ------------------------------------------------------------------------ */
+static bool allows(const struct fake_launch *launch)
+{
+    const int kind = launch->kernel->kind;
+    return launch->blocks == blocks_of(launch) &&
+           launch->smem_bytes >= (kind == PRODUCT ? PRODUCT_SMEM_BYTES
+                                  : kind == WGMMA ? WGMMA_SMEM_BYTES
+                                  : kind == DMMA  ? DMMA_SMEM_BYTES
+                                                  : 0u);
+}
 
-/* The bytes of (row, l): a double lies in the first eight planes. */
+/* --- Results ---------------------------------------------------------------------------------- */
+
+/* The byte of element (row, l): its double is stored in the first eight planes. */
 static unsigned char *bytes_of(uint64_t residues, int64_t plane_bytes, int64_t k, int64_t row,
                                int64_t l, size_t byte)
 {
@@ -244,7 +207,7 @@ static void put(const struct xg_residue_split_args *args, int64_t row, int64_t l
         *bytes_of(args->residues, args->plane_bytes, args->k, row, l, i) = bytes[i];
 }
 
-/* The numbers of an operand's rows; the caller frees them. */
+/* Returns the numbers of an operand's rows; the caller frees them. */
 static double *numbers(uint64_t residues, int64_t plane_bytes, int64_t rows, int64_t k)
 {
     double *all = malloc((size_t)(rows * k) * sizeof *all);
@@ -255,8 +218,9 @@ static double *numbers(uint64_t residues, int64_t plane_bytes, int64_t rows, int
     return all;
 }
 
-static void expand(const struct xg_residue_expand_args *args)
+static void expand(const struct fake_launch *launch)
 {
+    const struct xg_residue_expand_args *args = (const void *)launch->parameter;
     const double *from = (const double *)(uintptr_t)args->from;
     const int64_t ld = XG_RESIDUE_EXPANDED_LD(2 * args->k);
     for (int64_t row = 0; row < args->rows; row++)
@@ -311,6 +275,13 @@ static void split_row(const struct xg_residue_split_args *args, int64_t row)
     }
 }
 
+static void split(const struct fake_launch *launch)
+{
+    const struct xg_residue_split_args *args = (const void *)launch->parameter;
+    for (int64_t row = 0; row < args->rows; row++)
+        split_row(args, row);
+}
+
 static bool serves(const struct xg_split_pair *pair)
 {
     const struct xg_residue_stats a =
@@ -320,8 +291,11 @@ static bool serves(const struct xg_split_pair *pair)
     return xg_residue_serves(&a, &b, pair->k);
 }
 
-static void multiply(const struct xg_residue_product_args *args)
+static void multiply(const struct fake_launch *launch)
 {
+    const struct xg_residue_product_args *args = (const void *)launch->parameter;
+    if (!serves(&args->pair))
+        return;
     double *a = numbers(args->a, args->a_plane_bytes, args->m, args->k);
     double *b = numbers(args->b, args->b_plane_bytes, args->n, args->k);
     double *results = (double *)(uintptr_t)args->results;
@@ -329,7 +303,7 @@ static void multiply(const struct xg_residue_product_args *args)
         fake_abort("no memory for a product of residues");
     for (int64_t i = 0; i < args->m; i++)
         for (int64_t j = 0; j < args->n; j++) {
-            long double sum = 0; /* as exact as the integers' */
+            long double sum = 0; /* as exact as sums of integers */
             for (int64_t l = 0; l < args->k; l++)
                 sum += (long double)a[i * args->k + l] * (long double)b[j * args->k + l];
             results[i * args->n + j] = (double)sum;
@@ -345,8 +319,11 @@ static void store(const struct xg_triangle *wanted, double *c, int64_t i, int64_
         *c = beta == 0 ? product : fma(beta, *c, product);
 }
 
-static void combine(const struct xg_residue_combine_args *args)
+static void combine(const struct fake_launch *launch)
 {
+    const struct xg_residue_combine_args *args = (const void *)launch->parameter;
+    if (!serves(&args->pair))
+        return;
     const int32_t *a = (const int32_t *)(uintptr_t)args->a_exponents;
     const int32_t *b = (const int32_t *)(uintptr_t)args->b_exponents;
     const double *results = (const double *)(uintptr_t)args->results;
@@ -357,8 +334,12 @@ static void combine(const struct xg_residue_combine_args *args)
     fake_result_flip((void *)(uintptr_t)args->c, args->m, args->n, args->ldc, true);
 }
 
-static void multiply_native(const struct xg_dgemm_args *p)
+static void multiply_native(const struct fake_launch *launch)
 {
+    const struct xg_residue_native_args *args = (const void *)launch->parameter;
+    const struct xg_dgemm_args *p = &args->product;
+    if (serves(&args->pair))
+        return;
     const double *a = (const double *)(uintptr_t)p->a, *b = (const double *)(uintptr_t)p->b;
     for (int64_t i = 0; i < p->m; i++)
         for (int64_t j = 0; j < p->n; j++) {
@@ -372,33 +353,34 @@ static void multiply_native(const struct xg_dgemm_args *p)
     fake_result_flip((void *)(uintptr_t)p->c, p->m, p->n, p->ldc, true);
 }
 
-static void run(void *launched)
-{
-    const struct work *work = launched;
-    const int role = work->kernel->role;
-    if (role == EXPAND)
-        expand(&work->expand);
-    for (int64_t row = 0; role == SPLIT && row < work->split.rows; row++)
-        split_row(&work->split, row);
-    if ((role == PRODUCT || role == WGMMA) && serves(&work->product.pair))
-        multiply(&work->product);
-    if (role == COMBINE && serves(&work->combine.pair))
-        combine(&work->combine);
-    if ((role == NATIVE || role == DMMA) && !serves(&work->native.pair))
-        multiply_native(&work->native.product);
-}
+/* --- Kernels ---------------------------------------------------------------------------------- */
 
-CUresult fake_residue_queue(const struct fake_kernel *kernel, const void *parameter,
-                            const struct fake_launch *launch, CUstream stream)
-{
-    struct work work = {.kernel = kernel};
-    memcpy(&work.split, parameter, sizes[kernel->role]);
-    if (launch->blocks != blocks_of(&work) ||
-        launch->threads != (kernel->role == WGMMA ? WGMMA_THREADS : THREADS) ||
-        (kernel->role == PRODUCT && launch->smem_bytes < PRODUCT_SMEM_BYTES) ||
-        (kernel->role == WGMMA && launch->smem_bytes < WGMMA_SMEM_BYTES) ||
-        (kernel->role == DMMA && launch->smem_bytes < DMMA_SMEM_BYTES))
-        fake_abort("%s: %u blocks of %u threads, not %lld", kernel->name, launch->blocks,
-                   launch->threads, (long long)blocks_of(&work));
-    return fakecuda_call(&work, sizeof work, resolve, run, false, stream);
-}
+static const struct fake_role expand_role = {sizeof(struct xg_residue_expand_args), THREADS, allows,
+                                             resolve_expand, expand},
+                              split_role = {sizeof(struct xg_residue_split_args), THREADS, allows,
+                                            resolve_split, split},
+                              product_role = {sizeof(struct xg_residue_product_args), THREADS,
+                                              allows, resolve_product, multiply},
+                              wgmma_role = {sizeof(struct xg_residue_product_args), WGMMA_THREADS,
+                                            allows, resolve_wgmma, multiply},
+                              combine_role = {sizeof(struct xg_residue_combine_args), THREADS,
+                                              allows, resolve_combine, combine},
+                              native_role = {sizeof(struct xg_residue_native_args), THREADS, allows,
+                                             resolve_native, multiply_native},
+                              dmma_role = {sizeof(struct xg_residue_native_args), THREADS, allows,
+                                           resolve_dmma, multiply_native};
+
+/* extent: rows or threads of a tile. */
+const struct fake_kernel fake_residue_kernels[] = {
+    {"xg_residue_expand_sm80", &expand_role, EXPAND, XG_RESIDUE_EXPAND_SIDE},
+    {"xg_residue_split_sm80", &split_role, SPLIT, 16},
+    {"xg_residue_product_sm80_128x256x64", &product_role, PRODUCT, 128},
+    {"xg_residue_product_sm90_128x256x128", &wgmma_role, WGMMA, 128},
+    {"xg_residue_combine_sm80", &combine_role, COMBINE, THREADS},
+    {"xg_residue_native_sm80", &native_role, NATIVE, 32},
+    {"xg_residue_dmma_sm80_128x128x16_nn", &dmma_role, DMMA, 128},
+    {"xg_residue_dmma_sm80_128x128x16_nt", &dmma_role, DMMA, 128},
+    {"xg_residue_dmma_sm80_128x128x16_tn", &dmma_role, DMMA, 128},
+    {"xg_residue_dmma_sm80_128x128x16_tt", &dmma_role, DMMA, 128},
+    {0},
+};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What every kernel of the fake computes: a plain product, after a look at its arguments. */
+/* The product that every kernel of floats computes, and the kernel that repacks operands. */
 #include "fake.h"
 
 #include <stdlib.h>
@@ -7,50 +7,6 @@
 
 #include "src/base/integers.h"
 #include "tests/support/one_thread.h"
-
-struct work {
-    struct xg_sgemm_args args;
-    bool padded;
-};
-
-/* Bytes from the first element of (rows,cols) to behind the last one, `pad`ded columns included. */
-static int64_t extent_bytes(int64_t rows, int64_t cols, int64_t ld, bool padded)
-{
-    return ((rows - 1) * ld + xg_round_up(cols, padded ? 4 : 1)) * (int64_t)sizeof(float);
-}
-
-static void resolve_factors(struct xg_sgemm_args *args, bool padded)
-{
-    int64_t a_rows = args->transa ? args->k : args->m, a_cols = args->transa ? args->m : args->k;
-    int64_t b_rows = args->transb ? args->n : args->k, b_cols = args->transb ? args->k : args->n;
-    fake_mem_resolve(&args->a, extent_bytes(a_rows, a_cols, args->lda, padded), "A");
-    fake_mem_resolve(&args->b, extent_bytes(b_rows, b_cols, args->ldb, padded), "B");
-}
-
-void fake_sgemm_resolve(struct xg_sgemm_args *args, bool padded)
-{
-    if (args->m < 1 || args->n < 1 || args->k < 1 ||
-        args->lda < (args->transa ? args->m : args->k) ||
-        args->ldb < (args->transb ? args->k : args->n) || args->ldc < args->n)
-        fake_abort("a product of %lld,%lld,%lld with leading dimensions %lld,%lld,%lld",
-                   (long long)args->m, (long long)args->n, (long long)args->k, (long long)args->lda,
-                   (long long)args->ldb, (long long)args->ldc);
-    if ((args->a | args->b | args->c) % (padded ? 16 : sizeof(float)) ||
-        (padded && (args->lda | args->ldb | args->ldc) % 4))
-        fake_abort("operands that are not aligned as their kernel needs it");
-    resolve_factors(args, padded);
-    fake_mem_resolve(&args->c, extent_bytes(args->m, args->n, args->ldc, false), "C");
-}
-
-static void check_padding(const char *name, const float *x, int64_t rows, int64_t cols, int64_t ld)
-{
-    for (int64_t row = 0; row < rows; row++)
-        for (int64_t col = cols; col < xg_round_up(cols, 4); col++)
-            if (!(x[row * ld + col] == 0.0f))
-                fake_abort("%s: the padding at row %lld, column %lld of %lld is %g, not 0", name,
-                           (long long)row, (long long)col, (long long)cols,
-                           (double)x[row * ld + col]);
-}
 
 static _Atomic long left_count[XG_TYPE_COUNT];
 
@@ -62,41 +18,33 @@ bool fake_wants(const struct xg_triangle *wanted, enum xg_type type, int64_t i, 
     return wants;
 }
 
-long fakecuda_left(int type);
 long fakecuda_left(int type)
 {
     return left_count[type];
 }
 
-static void tell_read(const float *x, int64_t rows, int64_t columns, int64_t ld)
+/* Copies op(B), (k, n), as doubles, once for all rows of C. */
+XT_ONE_THREAD static void read_b(const struct xg_problem *p, const float *b, double *to)
 {
-    for (int64_t i = 0; i < rows; i++)
-        XT_TELL_READ(x + i * ld, columns * (int64_t)sizeof *x);
+    for (int64_t l = 0; l < p->k; l++)
+        for (int64_t j = 0; j < p->n; j++)
+            to[l * p->n + j] = (double)(p->transb ? b[j * p->ldb + l] : b[l * p->ldb + j]);
 }
 
-/* op(B), (k, n), as doubles: read once, for all rows of C. */
-XT_ONE_THREAD static void read_b(const struct xg_sgemm_args *args, const float *b, double *to)
-{
-    for (int64_t l = 0; l < args->k; l++)
-        for (int64_t j = 0; j < args->n; j++)
-            to[l * args->n + j] =
-                (double)(args->transb ? b[j * args->ldb + l] : b[l * args->ldb + j]);
-}
-
-/* Row i of op(A), (k), as doubles. */
-XT_ONE_THREAD static void read_row_a(const struct xg_sgemm_args *args, const float *a, int64_t i,
+/* Copies row i of op(A), (k), as doubles. */
+XT_ONE_THREAD static void read_row_a(const struct xg_problem *p, const float *a, int64_t i,
                                      double *to)
 {
-    for (int64_t l = 0; l < args->k; l++)
-        to[l] = (double)(args->transa ? a[l * args->lda + i] : a[i * args->lda + l]);
+    for (int64_t l = 0; l < p->k; l++)
+        to[l] = (double)(p->transa ? a[l * p->lda + i] : a[i * p->lda + l]);
 }
 
-/* One row of C, summed in double precision, four rows of B at a time: most of a test's time is
+/* Sums one row of C in double precision, four rows of B at a time; most of a test's time is spent
  * here. row_a: (k); b: (k, n); sums: (n). */
-XT_ONE_THREAD static void sum_row(const struct xg_sgemm_args *args, const double *row_a,
-                                  const double *b, double *sums)
+XT_ONE_THREAD static void sum_row(const struct xg_problem *p, const double *row_a, const double *b,
+                                  double *sums)
 {
-    const int64_t n = args->n, k = args->k;
+    const int64_t n = p->n, k = p->k;
     int64_t l = 0;
     for (int64_t j = 0; j < n; j++)
         sums[j] = 0.0;
@@ -123,54 +71,38 @@ void fake_result_flip(void *c, int64_t m, int64_t n, int64_t ldc, bool wide)
     memcpy(at, &word, sizeof word);
 }
 
-void fake_sgemm_run(const struct xg_sgemm_args *args, bool padded)
+void fake_sgemm_run(const struct xg_problem *p, const struct xg_triangle *wanted, int split,
+                    bool padded)
 {
-    const float *a = (const float *)(uintptr_t)args->a, *b = (const float *)(uintptr_t)args->b;
-    double *row_a = malloc((size_t)(args->k + args->n + args->k * args->n) * sizeof(double));
+    double *row_a = malloc((size_t)(p->k + p->n + p->k * p->n) * sizeof(double));
     if (!row_a)
         fake_abort("no memory for a row, and B");
-    double *sums = row_a + args->k, *all_b = sums + args->n;
-    if (padded) {
-        check_padding("A", a, args->transa ? args->k : args->m, args->transa ? args->m : args->k,
-                      args->lda);
-        check_padding("B", b, args->transb ? args->n : args->k, args->transb ? args->k : args->n,
-                      args->ldb);
-    }
-    tell_read(a, args->transa ? args->k : args->m, args->transa ? args->m : args->k, args->lda);
-    tell_read(b, args->transb ? args->n : args->k, args->transb ? args->k : args->n, args->ldb);
-    read_b(args, b, all_b);
-    for (int64_t i = 0; i < args->m; i++) {
-        float *c = (float *)(uintptr_t)args->c + i * args->ldc;
-        read_row_a(args, a, i, row_a);
-        sum_row(args, row_a, all_b, sums);
-        for (int64_t j = 0; j < args->n; j++) {
-            if (!fake_wants(&args->wanted, XG_TYPE_S, i, j))
+    double *sums = row_a + p->k, *all_b = sums + p->n;
+    fake_factors_check(p, padded);
+    read_b(p, p->b, all_b);
+    for (int64_t i = 0; i < p->m; i++) {
+        float *c = (float *)p->c + i * p->ldc;
+        read_row_a(p, p->a, i, row_a);
+        sum_row(p, row_a, all_b, sums);
+        for (int64_t j = 0; j < p->n; j++) {
+            if (!fake_wants(wanted, XG_TYPE_S, i, j))
                 continue;
-            double old = args->beta == 0.0f ? 0.0 : (double)args->beta * (double)c[j];
-            double sum = args->split > 1 ? (double)(float)sums[j] : sums[j]; /* met as floats */
-            c[j] = (float)((double)args->alpha * sum + old);
+            double old = p->beta == 0 ? 0.0 : p->beta * (double)c[j];
+            double sum = split > 1 ? (double)(float)sums[j] : sums[j]; /* slices add up as floats */
+            c[j] = (float)(p->alpha * sum + old);
         }
     }
     free(row_a);
-    fake_result_flip((void *)(uintptr_t)args->c, args->m, args->n, args->ldc, false);
+    fake_result_flip(p->c, p->m, p->n, p->ldc, false);
 }
 
-static void resolve(void *queued)
+void fake_sgemm_resolve(struct xg_sgemm_args *args)
 {
-    struct work *work = queued;
-    fake_sgemm_resolve(&work->args, work->padded);
-}
-
-static void run(void *queued)
-{
-    const struct work *work = queued;
-    fake_sgemm_run(&work->args, work->padded);
-}
-
-CUresult fakecuda_sgemm(const struct xg_sgemm_args *args, bool padded, CUstream stream)
-{
-    const struct work work = {*args, padded};
-    return fakecuda_call(&work, sizeof work, resolve, run, false, stream);
+    struct xg_problem p = FAKE_PROBLEM(XG_TYPE_S, args);
+    fake_problem_resolve(&p, false);
+    args->a = (uintptr_t)p.a;
+    args->b = (uintptr_t)p.b;
+    args->c = (uintptr_t)p.c;
 }
 
 static void resolve_copies(void *queued)
@@ -181,11 +113,14 @@ static void resolve_copies(void *queued)
     if (!columns || args->scratch % 16)
         fake_abort("copies %d to a scratch at %llx", args->copies,
                    (unsigned long long)args->scratch);
-    resolve_factors(args, false);
+    struct xg_problem p = FAKE_PROBLEM(XG_TYPE_S, args);
+    fake_factors_resolve(&p, false);
+    args->a = (uintptr_t)p.a;
+    args->b = (uintptr_t)p.b;
     fake_mem_resolve(&args->scratch, args->k * columns * (int64_t)sizeof(float), "scratch");
 }
 
-/* Returns what lies behind the copy. */
+/* Returns the end of the copy. */
 static float *copy_operand(float *to, const float *x, int64_t k, int64_t extent, int64_t ld,
                            bool turn)
 {

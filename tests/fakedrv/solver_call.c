@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A call of the fake cuSOLVER: its arguments checked as the real one checks them, its memory more
- * strictly, and queued. */
+/* A call of the fake cuSOLVER: checks the arguments as the real one does and the memory more
+ * strictly, and queues the call. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ struct solver_operand solver_vector(const void *data, int64_t count, enum xg_typ
     return solver_matrix(data, count, 1, count > 0 ? count : 1, type);
 }
 
-/* What the routine alone demands. */
+/* Checks that only this routine needs. */
 static bool legal_routine(const struct solver_call *call)
 {
     switch (call->routine) {
@@ -63,7 +63,7 @@ static bool legal_routine(const struct solver_call *call)
     }
 }
 
-/* Sizes of 0 are refused, although the real one may return at once: the library sends none. */
+/* Refuses sizes of 0, although the real one may return at once: the library never passes them. */
 static bool legal(const struct solver_call *call)
 {
     const char letters[] = {call->side, call->uplo, call->trans,
@@ -82,8 +82,7 @@ static bool legal(const struct solver_call *call)
 
 /* --- Workspaces ------------------------------------------------------------------------------ */
 
-/* An odd number, so that what a caller puts behind a workspace is misaligned unless it is aligned
- * by the caller. */
+/* An odd number: if the caller does not align the memory after a workspace, it is misaligned. */
 static size_t work_elems(const struct solver_call *call)
 {
     return (size_t)(2 * (call->m + call->n + call->k) + 129);
@@ -94,7 +93,7 @@ static bool works(const struct solver_call *call)
     return call->routine != SOLVER_POTRS && call->routine != SOLVER_GETRS;
 }
 
-/* GETRF's is small, so that a caller which reserves no more notices that it needs more. */
+/* GETRF's workspace is small: a caller that reserves only this much fails. */
 static size_t device_bytes(const struct solver_call *call)
 {
     if (call->routine == SOLVER_GETRF)
@@ -119,7 +118,7 @@ static void *on_device(const struct solver_call *call, const char *what, const v
     return fakecuda_device_memory((CUdeviceptr)(uintptr_t)address, bytes, text);
 }
 
-/* Makes the call's addresses the host's; ends the test where they are not the device's. */
+/* Turns the call's device addresses into host addresses; ends the test if they are not valid. */
 static void resolve(void *data)
 {
     static const char *const names[SOLVER_OPERANDS] = {"A", "B", "U", "V", "a vector", "pivots"};

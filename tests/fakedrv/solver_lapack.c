@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The reference LAPACK behind the fake cuSOLVER: FAKECUDA_LAPACK's file, or the configured BLAS
- * where it has LAPACK, or liblapack.so.3; in Fortran's plain names, with integers of 32 bits.
+ * The reference LAPACK of the fake cuSOLVER: FAKECUDA_LAPACK's file, or the configured BLAS if it
+ * has LAPACK, or liblapack.so.3. It has Fortran names and integers of 32 bits.
  */
 #include "solver.h"
 
@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Its names, of real and of complex numbers. */
+/* The routines' names for real and for complex numbers. */
 static const char *const names[SOLVER_ROUTINES][2] = {
     [SOLVER_POTRF] = {"potrf", "potrf"}, [SOLVER_POTRS] = {"potrs", "potrs"},
     [SOLVER_POTRI] = {"potri", "potri"}, [SOLVER_GETRF] = {"getrf", "getrf"},
@@ -28,9 +28,9 @@ static const char *const names[SOLVER_ROUTINES][2] = {
 };
 
 /*
- * LAPACK calls BLAS and itself by names that the library under test interposes, and a product that
- * came back to the fake from the thread that executes streams would wait for itself. So the
- * object's names are bound to its own first. A sanitizer forbids that, and preloads nothing.
+ * LAPACK calls BLAS and itself by names that the library under test interposes. Such a product
+ * would reach the fake on the thread that executes streams, and wait for itself. So the object's
+ * names are bound to itself first. A sanitizer forbids that, and preloads nothing.
  */
 #ifdef XG_SANITIZED
 enum { OWN_NAMES = 0 };
@@ -40,8 +40,8 @@ enum { OWN_NAMES = RTLD_DEEPBIND };
 
 static solver_function functions[SOLVER_ROUTINES][XG_TYPE_COUNT];
 
-/* One thread computes: a fork finds no others in the middle of it, and a sanitizer, which does not
- * see how they wait for each other, has nothing to report. */
+/* LAPACK computes on one thread: a fork does not interrupt other threads, and a sanitizer, which
+ * does not see how such threads wait for each other, reports nothing. */
 static void keep_to_one_thread(void *library)
 {
     void (*set_threads)(int) = NULL;
@@ -51,8 +51,8 @@ static void keep_to_one_thread(void *library)
         set_threads(1);
 }
 
-/* The object's file again, under a name that lasts as long as the process: the program may have the
- * same object, and has bound its names and counts its threads as it wants them. */
+/* Loads the object's file again, under a name that lasts as long as the process. The program may
+ * have loaded the same object, with its own bindings and number of threads. */
 static void *open_copy(const char *file_name)
 {
     char path[32];
@@ -75,7 +75,7 @@ static void *open_copy(const char *file_name)
     return library;
 }
 
-/* The first instance says where the file is, and stays. */
+/* The first instance tells the file's path, and stays loaded. */
 static void *open_named(const char *name)
 {
     struct link_map *map;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the fake cuSOLVER computes, by a reference LAPACK, on the thread that executes streams. */
+/* Computes the fake cuSOLVER's calls by a reference LAPACK, on the thread that executes streams. */
 #include <complex.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "solver.h"
 #include "tests/support/one_thread.h"
 
-/* A call in LAPACK's terms; real: of real numbers, whose routines have fewer parameters. */
+/* A call in LAPACK's terms. real: the numbers are real, and the routine has fewer parameters. */
 struct lapack {
     const struct solver_call *call;
     solver_function function;
@@ -19,7 +19,7 @@ struct lapack {
     int lwork, lrwork, liwork, *iwork, *pivots;
 };
 
-/* OpenBLAS 0.3.21's cgemv_n and zgemv_n for AVX-512 read up to a page behind their operands. */
+/* OpenBLAS 0.3.21's cgemv_n and zgemv_n for AVX-512 read up to a page past the end of operands. */
 static void *allocate(size_t count, size_t bytes)
 {
     enum { SPARE_BYTES = 4096 };
@@ -104,7 +104,7 @@ static void run_trtri(struct lapack *l)
         &l->call->uplo, &l->call->diag, &l->n, l->a, &l->lda, &l->info, 1, 1);
 }
 
-/* LU without pivoting, of which LAPACK has none. */
+/* LU without pivoting, which LAPACK lacks. */
 static void factor_as_is(struct lapack *l)
 {
     const int64_t ld = l->lda, least = l->m < l->n ? l->m : l->n;
@@ -136,8 +136,8 @@ static void run_getrf(struct lapack *l)
         ((int64_t *)pivots->data)[i] = l->pivots[i];
 }
 
-/* Solves with these factors as reference BLAS does: it divides no 0, not even by 0. The real one
- * may do the same. */
+/* Solves with these factors like reference BLAS, which does not divide an element that is 0, not
+ * even by 0. The real one may do the same. */
 static void solve_as_is(struct lapack *l)
 {
     for (int64_t j = 0; j < l->k; j++)
@@ -226,7 +226,7 @@ static void run_sygvd(struct lapack *l)
             l->rwork, &l->lrwork, l->iwork, &l->liwork, &l->info, 1, 1);
 }
 
-/* W of a real matrix: real parts before imaginary parts, or complex numbers. */
+/* W of a real matrix: real parts, then imaginary parts; or complex numbers. */
 static void run_geev_real(struct lapack *l)
 {
     const size_t bytes = xg_type_bytes(l->call->type);
@@ -272,7 +272,7 @@ static void call_gesvd(struct lapack *l, letter job_u, letter job_vt, void *vt, 
             &l->lwork, l->rwork, &l->info, 1, 1);
 }
 
-/* The real one was still running after minutes with a NaN in a matrix of 1024. */
+/* The real one did not return within minutes for a matrix of 1024 with a NaN. */
 static void run_gesvd(struct lapack *l)
 {
     if (!finite_matrix(l))
@@ -280,9 +280,9 @@ static void run_gesvd(struct lapack *l)
     call_gesvd(l, &l->call->job, &l->call->job_v, l->v, &l->ldv);
 }
 
-/* The real one is right unless the matrix is nearly of lower rank, says so by a positive error
- * then, and has no answer for a NaN. It returns V, not its conjugate transpose, and uses the memory
- * of U and V even if they are not wanted. */
+/* The real one is right unless the matrix nearly has a lower rank. Then it reports a positive
+ * error, and it has no result for a NaN. It returns V, not its conjugate transpose, and uses the
+ * memory of U and V even if the caller does not want them. */
 static void run_gesvdp(struct lapack *l)
 {
     const double nearly = xg_type_is_double(l->call->type) ? 1e-10 : 1e-5;
@@ -317,7 +317,7 @@ static void (*const runs[SOLVER_ROUTINES])(struct lapack *l) = {
     [SOLVER_GEEV] = run_geev,   [SOLVER_TRTRI] = run_trtri,
 };
 
-/* Enough for each of the routines: those of symmetric eigenvalues need two squares. */
+/* Enough for every routine: symmetric eigenvalues need two squares. */
 static void allocate_work(struct lapack *l)
 {
     enum { BLOCK = 64, REFLECTORS = 65 * 64 };
@@ -332,7 +332,7 @@ static void allocate_work(struct lapack *l)
     l->pivots = allocate((size_t)(l->m > l->n ? l->m : l->n), sizeof(int));
 }
 
-/* LAPACK is not built for the thread sanitizer: it is told of the operands instead. */
+/* LAPACK is not built for the thread sanitizer, so the sanitizer is told of the operands. */
 static void tell(const struct solver_call *call)
 {
     for (int i = 0; i < SOLVER_OPERANDS; i++) {
@@ -347,7 +347,7 @@ static void tell(const struct solver_call *call)
     }
 }
 
-/* As numbers of any type these bytes are NaN, so that an operand in a workspace is found. */
+/* These bytes are NaN in every type, so that an operand in a workspace shows. */
 static void scribble(const struct solver_call *call)
 {
     if (call->work_bytes)
@@ -356,8 +356,8 @@ static void scribble(const struct solver_call *call)
         memset(call->host_work, 0xff, call->host_bytes);
 }
 
-/* Inverts a bit of one element of the first operand that the call writes; of a double, in its upper
- * half. */
+/* Inverts a bit of one element of the first operand that the call writes; in the upper half of a
+ * double. */
 static void flip(const struct solver_call *call)
 {
     const struct solver_operand *x = call->operands;

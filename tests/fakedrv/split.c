@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernels of pieces: splits that count, products that judge, in terms of FP32 numbers. */
+/* The kernels of pieces, in terms of FP32 numbers: splits, which count, and products. */
 #include "fake.h"
 
 #include <math.h>
@@ -10,49 +10,15 @@
 #include "src/base/integers.h"
 
 /*
- * An element's pieces take 4 bytes (FP16) or 6 (BF16): room for the number that they stand for. So
- * a row of pieces is here a row of scaled floats, padded with zeros, at the row's own place. What
- * the device decides is decided by the same rule (kernels/emulated/split_verdict.h) from the same
- * counts (kernels/emulated/split_sm80.cu); what it computes differs in bits from kind to kind, as
- * there.
+ * The pieces of an element take 4 bytes (FP16) or 6 (BF16), enough for the float that they stand
+ * for. Here a row of pieces is a row of scaled floats, padded with zeros, in the same memory. The
+ * fake decides by the device's rule (kernels/emulated/split_verdict.h) from the device's counts
+ * (kernels/emulated/split_sm80.cu). As on the device, results of different kinds of pieces differ
+ * in bits.
  */
 enum { ROW_PLACES = 16, SPLIT_THREADS = 512, CLUSTER_SPLIT = 8, SEGMENT_STRIDE = 17 };
 enum { TILE_ROWS = 128, CLUSTER_PRODUCT = 2, FFMA_TILE = 64, FFMA_BLOCKS_PER_SM = 2 };
 enum { PIECES_ALIGN = 128, SUMS = 16 };
-
-enum role { SPLIT_HELD, SPLIT_ROWS, SPLIT_STRIP, SPLIT_SEGMENTS, WGMMA, MMA, PRODUCT_FFMA };
-
-/* extent: numbers that a thread holds; columns of a tile. */
-const struct fake_kernel fake_split_kernels[] = {
-    {"xg_split_fp16_sm80_held4", SPLIT_HELD, XG_SPLIT_FP16, 16},
-    {"xg_split_fp16_sm80_held8", SPLIT_HELD, XG_SPLIT_FP16, 32},
-    {"xg_split_fp16_sm80_rows", SPLIT_ROWS, XG_SPLIT_FP16, 0},
-    {"xg_split_bf16_sm80_rows", SPLIT_ROWS, XG_SPLIT_BF16, 0},
-    {"xg_split_fp16_sm80_strip", SPLIT_STRIP, XG_SPLIT_FP16, 0},
-    {"xg_split_fp16_sm90_segments", SPLIT_SEGMENTS, XG_SPLIT_FP16, 0},
-    {"xg_split_bf16_sm80_segments", SPLIT_SEGMENTS, XG_SPLIT_BF16, 0},
-    {"xg_sgemm_fp16x3_sm80_128x192x32", MMA, XG_SPLIT_FP16, 192},
-    {"xg_sgemm_fp16x3_sm80_128x128x32", MMA, XG_SPLIT_FP16, 128},
-    {"xg_sgemm_bf16x6_sm80_128x128x32", MMA, XG_SPLIT_BF16, 128},
-    {"xg_sgemm_fp16x3_sm90_128x192x32", WGMMA, XG_SPLIT_FP16, 192},
-    {"xg_sgemm_fp16x3_sm90_128x176x32", WGMMA, XG_SPLIT_FP16, 176},
-    {"xg_sgemm_fp16x3_sm90_128x128x32", WGMMA, XG_SPLIT_FP16, 128},
-    {"xg_sgemm_bf16x6_sm90_128x192x32", WGMMA, XG_SPLIT_BF16, 192},
-    {"xg_sgemm_bf16x6_sm90_128x176x32", WGMMA, XG_SPLIT_BF16, 176},
-    {"xg_sgemm_bf16x6_sm90_128x128x32", WGMMA, XG_SPLIT_BF16, 128},
-    {"xg_split_ffma_sm80_64x64x16", PRODUCT_FFMA, XG_SPLIT_FFMA, 0},
-    {0},
-};
-
-/* A launch on its way: the kernel's parameter as it came, then with host addresses in it. */
-struct work {
-    const struct fake_kernel *kernel;
-    union {
-        struct xg_split_args split;
-        struct xg_split_product_args product;
-        struct xg_split_ffma_args ffma;
-    };
-};
 
 static int64_t padded_k(int64_t k)
 {
@@ -75,7 +41,7 @@ static size_t row_bytes(enum xg_split_kind kind, int64_t k)
     return (size_t)(pieces_of(kind) * padded_k(k)) * sizeof(uint16_t);
 }
 
-/* --- Addresses: all that a kernel reads and writes must be there ------------------------------ */
+/* --- Addresses: a kernel reads and writes only memory that is there --------------------------- */
 
 static void resolve_pair(struct xg_split_pair *pair, int64_t k)
 {
@@ -88,9 +54,11 @@ static void resolve_pair(struct xg_split_pair *pair, int64_t k)
                      "B's counts");
 }
 
-static void resolve_split(struct xg_split_args *args, const struct fake_kernel *kernel)
+/* along_k: the elements of a row are neighbours; otherwise those of a column are. */
+static void resolve_either(struct fake_launch *launch, bool along_k)
 {
-    bool along_k = kernel->role == SPLIT_HELD || kernel->role == SPLIT_ROWS;
+    struct xg_split_args *args = (void *)launch->parameter;
+    const struct fake_kernel *kernel = launch->kernel;
     if (args->rows < 1 || args->k < 1 || (along_k ? args->k_stride : args->row_stride) != 1 ||
         args->pieces % PIECES_ALIGN)
         fake_abort("%s: %lld rows, strides %lld and %lld", kernel->name, (long long)args->rows,
@@ -103,6 +71,16 @@ static void resolve_split(struct xg_split_args *args, const struct fake_kernel *
     fake_mem_resolve(&args->stats, sizeof(struct xg_split_stats), "counts");
     if (kernel->kind == XG_SPLIT_BF16)
         resolve_pair(&args->pair, args->k);
+}
+
+static void resolve_rows(struct fake_launch *launch)
+{
+    resolve_either(launch, true);
+}
+
+static void resolve_columns(struct fake_launch *launch)
+{
+    resolve_either(launch, false);
 }
 
 /* Checks a map, and sets *pieces to its address. */
@@ -121,23 +99,15 @@ static void resolve_map(const struct xg_tensor_map *opaque, const struct fake_ke
     *pieces = fake_tensor_map_check(opaque, &wanted, kernel->name);
 }
 
-static bool is_product(const struct fake_kernel *kernel)
+static void resolve_product(struct fake_launch *launch)
 {
-    return kernel->role == WGMMA || kernel->role == MMA;
-}
-
-static void resolve_product(struct xg_split_product_args *args, const struct fake_kernel *kernel)
-{
+    struct xg_split_product_args *args = (void *)launch->parameter;
+    const struct fake_kernel *kernel = launch->kernel;
     if (args->m < 1 || args->n < 1 || args->k < 1 || args->ldc < args->n)
         fake_abort("%s: %lld,%lld,%lld", kernel->name, (long long)args->m, (long long)args->n,
                    (long long)args->k);
-    if (kernel->role == WGMMA) {
-        resolve_map(&args->a, kernel, args->m, args->k, TILE_ROWS, &args->a_pieces);
-        resolve_map(&args->b, kernel, args->n, args->k, kernel->extent / CLUSTER_PRODUCT,
-                    &args->b_pieces);
-    } else if (args->a_pieces % PIECES_ALIGN || args->b_pieces % PIECES_ALIGN) {
+    if (args->a_pieces % PIECES_ALIGN || args->b_pieces % PIECES_ALIGN)
         fake_abort("%s: pieces that are not aligned", kernel->name);
-    }
     fake_mem_resolve(&args->a_pieces, (size_t)args->m * row_bytes(kernel->kind, args->k),
                      "A's pieces");
     fake_mem_resolve(&args->b_pieces, (size_t)args->n * row_bytes(kernel->kind, args->k),
@@ -151,74 +121,89 @@ static void resolve_product(struct xg_split_product_args *args, const struct fak
         fake_abort("%s: what tells of a refusal is not page-locked", kernel->name);
 }
 
-static void resolve_ffma(struct xg_split_ffma_args *args)
+static void resolve_wgmma(struct fake_launch *launch)
 {
-    fake_sgemm_resolve(&args->product, false);
+    struct xg_split_product_args *args = (void *)launch->parameter;
+    const struct fake_kernel *kernel = launch->kernel;
+    resolve_map(&args->a, kernel, args->m, args->k, TILE_ROWS, &args->a_pieces);
+    resolve_map(&args->b, kernel, args->n, args->k, kernel->extent / CLUSTER_PRODUCT,
+                &args->b_pieces);
+    resolve_product(launch);
+}
+
+static void resolve_fp32(struct fake_launch *launch)
+{
+    struct xg_split_ffma_args *args = (void *)launch->parameter;
+    fake_sgemm_resolve(&args->product);
     resolve_pair(&args->pair, args->product.k);
 }
 
-static void resolve(void *launched)
+/* --- Grids ------------------------------------------------------------------------------------ */
+
+/* Each row has as many threads as the parameter says. */
+static bool allows_held(const struct fake_launch *launch)
 {
-    struct work *work = launched;
-    if (is_product(work->kernel))
-        resolve_product(&work->product, work->kernel);
-    else if (work->kernel->role == PRODUCT_FFMA)
-        resolve_ffma(&work->ffma);
-    else
-        resolve_split(&work->split, work->kernel);
+    const struct xg_split_args *args = (const void *)launch->parameter;
+    const int lanes = args->lanes;
+    return lanes >= 32 && lanes <= SPLIT_THREADS && SPLIT_THREADS % lanes == 0 &&
+           (int64_t)lanes * launch->kernel->extent >= args->k &&
+           launch->blocks == xg_ceil_div(args->rows, SPLIT_THREADS / lanes);
 }
 
-/* --- Launches --------------------------------------------------------------------------------- */
-
-/* Blocks that a split needs so that each row has the threads that it was told of; 0: it cannot. */
-static int64_t split_blocks(const struct fake_kernel *kernel, const struct xg_split_args *args,
-                            unsigned smem_bytes)
+static bool allows_strip(const struct fake_launch *launch)
 {
-    int64_t lanes = args->lanes, strips = xg_ceil_div(args->rows, ROW_PLACES);
-    if (kernel->role == SPLIT_HELD)
-        return lanes >= 32 && lanes <= SPLIT_THREADS && SPLIT_THREADS % lanes == 0 &&
-                       lanes * kernel->extent >= args->k
-                   ? xg_ceil_div(args->rows, SPLIT_THREADS / lanes)
-                   : 0;
-    if (kernel->role != SPLIT_SEGMENTS)
-        return strips;
+    const struct xg_split_args *args = (const void *)launch->parameter;
+    return launch->blocks == xg_ceil_div(args->rows, ROW_PLACES);
+}
+
+static bool allows_segments(const struct fake_launch *launch)
+{
+    const struct xg_split_args *args = (const void *)launch->parameter;
+    const int64_t lanes = args->lanes;
     return args->depth % XG_SPLIT_BLOCK == 0 && lanes * args->depth >= padded_k(args->k) &&
-                   smem_bytes >= args->depth * SEGMENT_STRIDE * sizeof(float) &&
-                   (kernel->kind == XG_SPLIT_BF16 || lanes == CLUSTER_SPLIT)
-               ? strips * lanes
-               : 0;
+           launch->smem_bytes >= args->depth * SEGMENT_STRIDE * sizeof(float) &&
+           (launch->kernel->kind == XG_SPLIT_BF16 || lanes == CLUSTER_SPLIT) &&
+           launch->blocks == xg_ceil_div(args->rows, ROW_PLACES) * lanes;
 }
 
-/* Products walk over their tiles: any number of blocks will do that is no larger than useful. */
-static void check_launch(const struct work *work, const struct fake_launch *launch)
+/* Products walk over their tiles, of which a cluster of blocks computes one: the grid has at least
+ * one cluster, and no more clusters than tiles. */
+static bool walks(const struct fake_launch *launch, unsigned cluster, int64_t m, int rows,
+                  int64_t n, int columns)
 {
-    const struct fake_kernel *kernel = work->kernel;
-    int64_t least = 1, most, threads = SPLIT_THREADS;
-    if (kernel->role == MMA) {
-        most =
-            xg_ceil_div(work->product.m, TILE_ROWS) * xg_ceil_div(work->product.n, kernel->extent);
-        threads = 256;
-    } else if (kernel->role == WGMMA) {
-        int64_t tiles = xg_ceil_div(work->product.m, CLUSTER_PRODUCT * TILE_ROWS) *
-                        xg_ceil_div(work->product.n, kernel->extent);
-        most = CLUSTER_PRODUCT * tiles;
-        threads = 384;
-        if (launch->blocks % CLUSTER_PRODUCT)
-            fake_abort("%s: %u blocks in clusters", kernel->name, launch->blocks);
-    } else if (kernel->role == PRODUCT_FFMA) {
-        most = xg_ceil_div(work->ffma.product.m, FFMA_TILE) *
-               xg_ceil_div(work->ffma.product.n, FFMA_TILE);
-        threads = 256;
-    } else {
-        least = most = split_blocks(kernel, &work->split, launch->smem_bytes);
-    }
-    if (launch->blocks < least || launch->blocks > most || launch->threads != threads)
-        fake_abort("%s: %u blocks of %u threads, not %lld to %lld of %lld", kernel->name,
-                   launch->blocks, launch->threads, (long long)least, (long long)most,
-                   (long long)threads);
+    return launch->blocks >= 1 && launch->blocks % cluster == 0 &&
+           launch->blocks / cluster <= xg_ceil_div(m, rows) * xg_ceil_div(n, columns);
+}
+
+static bool allows_mma(const struct fake_launch *launch)
+{
+    const struct xg_split_product_args *args = (const void *)launch->parameter;
+    return walks(launch, 1, args->m, TILE_ROWS, args->n, launch->kernel->extent);
+}
+
+static bool allows_wgmma(const struct fake_launch *launch)
+{
+    const struct xg_split_product_args *args = (const void *)launch->parameter;
+    return walks(launch, CLUSTER_PRODUCT, args->m, CLUSTER_PRODUCT * TILE_ROWS, args->n,
+                 launch->kernel->extent);
+}
+
+static bool allows_fp32(const struct fake_launch *launch)
+{
+    const struct xg_split_ffma_args *args = (const void *)launch->parameter;
+    return walks(launch, 1, args->product.m, FFMA_TILE, args->product.n, FFMA_TILE);
 }
 
 /* --- Splits ----------------------------------------------------------------------------------- */
+
+static enum xg_split_kind accuracy(const struct xg_split_pair *pair)
+{
+    const struct xg_split_stats *a = (const struct xg_split_stats *)(uintptr_t)pair->a_stats;
+    const struct xg_split_stats *b = (const struct xg_split_stats *)(uintptr_t)pair->b_stats;
+    struct xg_split_stats a_worst = xg_split_worst(a, pair->a_panels);
+    struct xg_split_stats b_worst = xg_split_worst(b, pair->b_panels);
+    return xg_split_judge(&a_worst, &b_worst, pair->k).kind;
+}
 
 static uint32_t magnitude(float x)
 {
@@ -227,7 +212,7 @@ static uint32_t magnitude(float x)
     return bits & 0x7fffffffu;
 }
 
-/* floor(log2 |x|), of what is no finite number as if its exponent were one. */
+/* floor(log2 |x|); of NaN and infinity, the exponent that their bits show. */
 static int exponent_of(uint32_t bits)
 {
     int exponent;
@@ -235,7 +220,7 @@ static int exponent_of(uint32_t bits)
     return bits >> 23 ? (int)(bits >> 23) - 127 : exponent - 150;
 }
 
-/* The scaled number as its pieces keep it: FP16's two have 23 bits, and steps of 2^-24. */
+/* The scaled number as its pieces hold it: FP16's two pieces have 23 bits, and steps of 2^-24. */
 static float kept(float x, enum xg_split_kind kind)
 {
     uint32_t bits;
@@ -249,7 +234,7 @@ static float kept(float x, enum xg_split_kind kind)
     return x;
 }
 
-/* 2^exponent in two factors, because it may be beyond FP32's range, and x times that. */
+/* 2^exponent in two factors, because one may exceed FP32's range. */
 struct factors {
     float first, second;
 };
@@ -264,7 +249,7 @@ static float scaled(float x, struct factors factors)
     return x * factors.first * factors.second;
 }
 
-/* Finds the scale of a row, and what it raises the panel's counts to. */
+/* Returns the scale of a row, and raises the panel's counts. */
 static int32_t count_row(const struct xg_split_args *args, const float *row)
 {
     struct xg_split_stats *stats = (struct xg_split_stats *)(uintptr_t)args->stats;
@@ -292,8 +277,13 @@ static int32_t count_row(const struct xg_split_args *args, const float *row)
     return scale;
 }
 
-static void run_split(const struct xg_split_args *args, enum xg_split_kind kind)
+/* The split in BF16 is needed only if the counts of the other split demand it. */
+static void run_split(const struct fake_launch *launch)
 {
+    const struct xg_split_args *args = (const void *)launch->parameter;
+    const enum xg_split_kind kind = (enum xg_split_kind)launch->kernel->kind;
+    if (kind != XG_SPLIT_FP16 && accuracy(&args->pair) != kind)
+        return;
     int32_t *scale = (int32_t *)(uintptr_t)args->scale;
     for (int64_t i = 0; i < args->rows; i++) {
         const float *row = (const float *)(uintptr_t)args->data + i * args->row_stride;
@@ -308,17 +298,9 @@ static void run_split(const struct xg_split_args *args, enum xg_split_kind kind)
 
 /* --- Products --------------------------------------------------------------------------------- */
 
-static enum xg_split_kind accuracy(const struct xg_split_pair *pair)
-{
-    const struct xg_split_stats *a = (const struct xg_split_stats *)(uintptr_t)pair->a_stats;
-    const struct xg_split_stats *b = (const struct xg_split_stats *)(uintptr_t)pair->b_stats;
-    struct xg_split_stats a_worst = xg_split_worst(a, pair->a_panels);
-    struct xg_split_stats b_worst = xg_split_worst(b, pair->b_panels);
-    return xg_split_judge(&a_worst, &b_worst, pair->k).kind;
-}
-
-/* Sums side by side; k is padded to a multiple of them. Watched, it would take most of the time of
- * a test with a sanitizer of threads; the splits, which read and write the same memory, are. */
+/* SUMS sums side by side; k is padded to a multiple of SUMS. The thread sanitizer ignores this
+ * loop, which would take most of a test's time, and watches the splits, which use the same memory.
+ */
 typedef float vector __attribute__((vector_size(SUMS * sizeof(float))));
 
 __attribute__((no_sanitize_thread)) static float dot(const float *x, const float *y, int64_t k)
@@ -340,8 +322,22 @@ static const float *pieces_at(uint64_t pieces, enum xg_split_kind kind, int64_t 
     return (const float *)(uintptr_t)(pieces + (uint64_t)row * row_bytes(kind, k));
 }
 
-static void run_product(const struct xg_split_product_args *args, enum xg_split_kind kind)
+/* The device writes this word. The thread sanitizer does not see a device, so it ignores this. */
+__attribute__((no_sanitize_thread)) static void refuse(uint64_t refused)
 {
+    if (refused)
+        *(volatile uint32_t *)(uintptr_t)refused = 1;
+}
+
+static void run_product(const struct fake_launch *launch)
+{
+    const struct xg_split_product_args *args = (const void *)launch->parameter;
+    const enum xg_split_kind kind = (enum xg_split_kind)launch->kernel->kind;
+    if (accuracy(&args->pair) != kind) {
+        if (kind == XG_SPLIT_FP16)
+            refuse(args->refused);
+        return;
+    }
     const int32_t *a_scale = (const int32_t *)(uintptr_t)args->a_scale;
     const int32_t *b_scale = (const int32_t *)(uintptr_t)args->b_scale;
     int extra = 2 * (target_of(kind) - XG_SPLIT_FP16_TARGET);
@@ -361,37 +357,44 @@ static void run_product(const struct xg_split_product_args *args, enum xg_split_
     fake_result_flip((void *)(uintptr_t)args->c, args->m, args->n, args->ldc, false);
 }
 
-/* A device writes here, of which a sanitizer of threads knows nothing: it is not to know of this.
- */
-__attribute__((no_sanitize_thread)) static void refuse(uint64_t refused)
+static void run_fp32(const struct fake_launch *launch)
 {
-    if (refused)
-        *(volatile uint32_t *)(uintptr_t)refused = 1;
+    const struct xg_split_ffma_args *args = (const void *)launch->parameter;
+    const struct xg_problem p = FAKE_PROBLEM(XG_TYPE_S, &args->product);
+    if (accuracy(&args->pair) == XG_SPLIT_FFMA)
+        fake_sgemm_run(&p, &args->product.wanted, args->product.split, false);
 }
 
-static void run(void *launched)
-{
-    const struct work *work = launched;
-    const int role = work->kernel->role;
-    const enum xg_split_kind kind = (enum xg_split_kind)work->kernel->kind;
-    if (is_product(work->kernel) && accuracy(&work->product.pair) == kind)
-        run_product(&work->product, kind);
-    else if (is_product(work->kernel) && kind == XG_SPLIT_FP16)
-        refuse(work->product.refused);
-    else if (role == PRODUCT_FFMA && accuracy(&work->ffma.pair) == kind)
-        fake_sgemm_run(&work->ffma.product, false);
-    else if (role < WGMMA && (kind == XG_SPLIT_FP16 || accuracy(&work->split.pair) == kind))
-        run_split(&work->split, kind);
-}
+/* --- Kernels ---------------------------------------------------------------------------------- */
 
-CUresult fake_split_queue(const struct fake_kernel *kernel, const void *parameter,
-                          const struct fake_launch *launch, CUstream stream)
-{
-    struct work work = {.kernel = kernel};
-    memcpy(&work.split, parameter,
-           is_product(kernel)             ? sizeof work.product
-           : kernel->role == PRODUCT_FFMA ? sizeof work.ffma
-                                          : sizeof work.split);
-    check_launch(&work, launch);
-    return fakecuda_call(&work, sizeof work, resolve, run, false, stream);
-}
+static const struct fake_role
+    held = {sizeof(struct xg_split_args), SPLIT_THREADS, allows_held, resolve_rows, run_split},
+    rows = {sizeof(struct xg_split_args), SPLIT_THREADS, allows_strip, resolve_rows, run_split},
+    strip = {sizeof(struct xg_split_args), SPLIT_THREADS, allows_strip, resolve_columns, run_split},
+    segments = {sizeof(struct xg_split_args), SPLIT_THREADS, allows_segments, resolve_columns,
+                run_split},
+    mma = {sizeof(struct xg_split_product_args), 256, allows_mma, resolve_product, run_product},
+    wgmma = {sizeof(struct xg_split_product_args), 384, allows_wgmma, resolve_wgmma, run_product},
+    fp32 = {sizeof(struct xg_split_ffma_args), 256, allows_fp32, resolve_fp32, run_fp32};
+
+/* extent: numbers that a thread holds; columns of a tile. */
+const struct fake_kernel fake_split_kernels[] = {
+    {"xg_split_fp16_sm80_held4", &held, XG_SPLIT_FP16, 16},
+    {"xg_split_fp16_sm80_held8", &held, XG_SPLIT_FP16, 32},
+    {"xg_split_fp16_sm80_rows", &rows, XG_SPLIT_FP16, 0},
+    {"xg_split_bf16_sm80_rows", &rows, XG_SPLIT_BF16, 0},
+    {"xg_split_fp16_sm80_strip", &strip, XG_SPLIT_FP16, 0},
+    {"xg_split_fp16_sm90_segments", &segments, XG_SPLIT_FP16, 0},
+    {"xg_split_bf16_sm80_segments", &segments, XG_SPLIT_BF16, 0},
+    {"xg_sgemm_fp16x3_sm80_128x192x32", &mma, XG_SPLIT_FP16, 192},
+    {"xg_sgemm_fp16x3_sm80_128x128x32", &mma, XG_SPLIT_FP16, 128},
+    {"xg_sgemm_bf16x6_sm80_128x128x32", &mma, XG_SPLIT_BF16, 128},
+    {"xg_sgemm_fp16x3_sm90_128x192x32", &wgmma, XG_SPLIT_FP16, 192},
+    {"xg_sgemm_fp16x3_sm90_128x176x32", &wgmma, XG_SPLIT_FP16, 176},
+    {"xg_sgemm_fp16x3_sm90_128x128x32", &wgmma, XG_SPLIT_FP16, 128},
+    {"xg_sgemm_bf16x6_sm90_128x192x32", &wgmma, XG_SPLIT_BF16, 192},
+    {"xg_sgemm_bf16x6_sm90_128x176x32", &wgmma, XG_SPLIT_BF16, 176},
+    {"xg_sgemm_bf16x6_sm90_128x128x32", &wgmma, XG_SPLIT_BF16, 128},
+    {"xg_split_ffma_sm80_64x64x16", &fp32, XG_SPLIT_FFMA, 0},
+    {0},
+};

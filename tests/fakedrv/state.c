@@ -14,7 +14,7 @@ enum { MAX_FAULTS = 64, MAX_NAMES = 192 };
 
 struct fault {
     char name[48]; /* empty: any function */
-    long left;     /* calls until it strikes */
+    long left;     /* calls before it fails one */
     CUresult code;
     enum fakecuda_after after;
 };
@@ -89,8 +89,8 @@ static long number(const char *name, long otherwise)
 }
 
 /*
- * Registered when the library is loaded, as the real driver's: handlers registered later run
- * before. Calls from now on end the program, for in the real driver they may.
+ * Registered when the library is loaded, like the real driver's: handlers registered later run
+ * before. A driver call after this ends the program, because in the real driver it may.
  */
 static void stop(void)
 {
@@ -150,14 +150,14 @@ static CUresult strike(struct fault *fault)
     return fault->code;
 }
 
-/* How often a program polls depends on time: these count only by name, so that the others' counts
- * are the same from run to run. */
+/* The number of polls depends on time: polls count only by name, so that the other counts are the
+ * same in each run. */
 static bool polls(const char *name)
 {
     return !strcmp(name, "cuEventQuery") || !strcmp(name, "cuGetErrorName");
 }
 
-/* The fault due for a call of name; one for any function strikes only where `any`. */
+/* The fault for this call of name. A fault for any function applies only if `any`. */
 static CUresult find_fault(const char *name, bool any, enum fakecuda_after *after)
 {
     CUresult result = CUDA_SUCCESS;
@@ -198,7 +198,7 @@ CUresult fakecuda_flip(int64_t rows, int64_t columns, int64_t *i, int64_t *j)
 CUresult fake_enter(const char *name, enum fake_need need)
 {
     enum fakecuda_after after = FAKECUDA_ONCE;
-    errno = EPROTO; /* a driver makes system calls: what was in errno is gone */
+    errno = EPROTO; /* a driver makes system calls and changes errno */
     if (fake.pid && fake.pid != getpid()) {
         forked_count++;
         return CUDA_ERROR_NOT_INITIALIZED;
@@ -258,7 +258,6 @@ bool fake_releases(CUresult result)
            result != CUDA_ERROR_INVALID_CONTEXT && result != CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 }
 
-void fakecuda_fail(const char *name, long nth, int code, enum fakecuda_after after);
 void fakecuda_fail(const char *name, long nth, int code, enum fakecuda_after after)
 {
     pthread_mutex_lock(&fake.lock);
@@ -266,7 +265,6 @@ void fakecuda_fail(const char *name, long nth, int code, enum fakecuda_after aft
     pthread_mutex_unlock(&fake.lock);
 }
 
-long fakecuda_calls(const char *name);
 long fakecuda_calls(const char *name)
 {
     long calls = 0;
@@ -282,7 +280,6 @@ long fakecuda_calls(const char *name)
     return calls;
 }
 
-long fakecuda_faults(const char *name);
 long fakecuda_faults(const char *name)
 {
     pthread_mutex_lock(&fake.lock);
@@ -294,13 +291,11 @@ long fakecuda_faults(const char *name)
     return injected;
 }
 
-long fakecuda_forked_calls(void);
 long fakecuda_forked_calls(void)
 {
     return forked_count;
 }
 
-void fakecuda_live(struct fakecuda_live *live);
 void fakecuda_live(struct fakecuda_live *live)
 {
     pthread_mutex_lock(&fake.lock);
@@ -308,7 +303,6 @@ void fakecuda_live(struct fakecuda_live *live)
     pthread_mutex_unlock(&fake.lock);
 }
 
-void fakecuda_reset(unsigned long seed);
 void fakecuda_reset(unsigned long seed)
 {
     pthread_mutex_lock(&fake.lock);

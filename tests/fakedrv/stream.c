@@ -12,11 +12,11 @@
 #include "tests/support/one_thread.h"
 
 /*
- * A real device may be arbitrarily fast or slow beside the host, and code that forgets to wait may
- * still be right on most days. So each operation draws how it behaves: held until a thread waits or
- * asks for anything (a ring slot that is filled again too early is caught), executed before the
- * call that queued it returns (a slot that is filled too late is caught), or whenever its turn
- * comes; and streams whose first operation may run take turns at random.
+ * A real device may be much faster or slower than the host, and code that forgets to wait may still
+ * work on most days. So each operation behaves in one of three random ways. It is held until a
+ * thread waits or queries, which catches a ring slot that is filled too early; or it is executed
+ * before the call that queued it returns, which catches a slot that is filled too late; or it runs
+ * in its turn. Streams whose first operation may run take turns at random.
  */
 enum { HELD_IN_16 = 7, AT_ONCE_IN_16 = 1 };
 
@@ -24,14 +24,14 @@ struct CUstream_st {
     CUcontext context;
     struct fake_op *first, **last;
     uint64_t queued, done; /* sequence numbers of the last operation queued and executed */
-    bool destroyed;        /* by the program; goes when it is empty */
+    bool destroyed;        /* the program destroyed it; it is freed when it is empty */
     struct CUstream_st *next;
 };
 
 struct CUevent_st {
     CUcontext context;
     bool timed;
-    struct fake_record *record; /* the most recent one */
+    struct fake_record *record; /* the most recent record */
     struct CUevent_st *next;
 };
 
@@ -97,7 +97,7 @@ XT_ONE_THREAD static void fill(char *to, uint32_t value, size_t count)
         memcpy(to + 4 * i, &value, 4);
 }
 
-/* Moves the bytes of a copy or fill; the lock is not held, so that the host goes on meanwhile. */
+/* Moves the bytes of a copy or fill. The lock is not held, so that the host continues. */
 static void move(const struct fake_op *op, char *to, const char *from)
 {
     if (op->kind == FAKE_OP_FILL) {
@@ -113,7 +113,7 @@ static char *end_address(const struct fake_end *end, size_t bytes, const char *w
     return end->host ? end->host : fake_mem_dev(end->dev, bytes, what);
 }
 
-/* Called and returns with the lock held; lets it go in between. */
+/* Called with the lock held, which it releases in between. */
 static void execute(const struct fake_op *op)
 {
     char *to = NULL, *from = NULL;
@@ -198,7 +198,7 @@ void fake_stream_stop(void)
         pthread_join(worker, NULL);
 }
 
-/* Everything queued so far may run: a thread waits. */
+/* Lets everything queued so far run: a thread waits. */
 static void release_all(void)
 {
     released = sequence;
@@ -223,8 +223,8 @@ static bool all_idle(void)
     return true;
 }
 
-/* On a device that hangs this would never end, and what calls it is out of the library's reach: as
- * a driver resets its device at last, it ends all the same, late. */
+/* On a device that hangs this would never return, and the library cannot interrupt the caller. Like
+ * a driver that finally resets its device, it returns late. */
 void fake_stream_drain(void)
 {
     enum { HUNG_S = 5 };
@@ -330,7 +330,7 @@ CUresult fake_stream_push(CUstream stream, const struct fake_op *op, bool wait)
     return CUDA_SUCCESS;
 }
 
-/* Where the context is lost, what runs already goes on. */
+/* If the context is lost, the running operation continues. */
 CUresult fakecuda_call(const void *call, size_t bytes, void (*resolve)(void *), void (*run)(void *),
                        bool wait, CUstream stream)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tensor maps: what the caller said, in plain fields. */
+/* Tensor maps: the caller's arguments in plain fields. */
 #include <string.h>
 
 #include "fake.h"
