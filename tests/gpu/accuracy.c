@@ -126,8 +126,7 @@ static void draw(const struct distribution *distribution, int64_t k, int trans, 
                                .ldc = options.side};
     call.lda = xg_round_up(cols_of('a'), 4);
     call.ldb = xg_round_up(cols_of('b'), 4);
-    distribution_fill(distribution, team, seed, 'a', call.m, k, !call.transa, operand_a, call.lda);
-    distribution_fill(distribution, team, seed, 'b', call.n, k, call.transb, operand_b, call.ldb);
+    distribution_fill(distribution, team, seed, &call);
     copy_up(dev_a.ptr, operand_a, rows_of('a'), call.lda, call.lda);
     copy_up(dev_b.ptr, operand_b, rows_of('b'), call.ldb, call.ldb);
 }

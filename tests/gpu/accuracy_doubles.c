@@ -13,6 +13,7 @@
  */
 #include "accuracy_doubles.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "src/compute/residue.h"
@@ -41,8 +42,7 @@ struct score {
 static const struct accuracy_doubles *test;
 static struct xg_residue residues[SIDES];
 static struct {
-    const struct distribution *floats; /* or: */
-    const struct distribution_double *own;
+    const struct distribution *distribution;
     int64_t k;
     bool transa, transb;
 } line;
@@ -63,13 +63,12 @@ static int64_t sampled_row(int64_t r)
 static double element(char which, int64_t outer, int64_t l)
 {
     const struct distribution_place place = {.seed = test->seed,
+                                             .digits = DBL_MANT_DIG,
                                              .which = which,
                                              .outer = outer,
                                              .l = l,
-                                             .k = line.k,
-                                             .parameter = line.own ? line.own->parameter
-                                                                   : line.floats->parameter};
-    return line.own ? line.own->element(&place) : distribution_widened(line.floats, &place);
+                                             .k = line.k};
+    return distribution_element(line.distribution, place);
 }
 
 struct fill {
@@ -282,11 +281,10 @@ static void test_line(const char *name, enum distribution_rule rule, int64_t k)
 
 static void test_rule(enum distribution_rule rule, int64_t k)
 {
-    for (int d = 0; d < distribution_count + distribution_doubles_count; d++) {
-        line.floats = d < distribution_count ? &distribution_table[d] : NULL;
-        line.own = line.floats ? NULL : &distribution_doubles[d - distribution_count];
-        if ((line.own ? line.own->rule : line.floats->rule) == rule)
-            test_line(line.own ? line.own->name : line.floats->name, rule, k);
+    for (int d = 0; d < distribution_doubles_count; d++) {
+        line.distribution = &distribution_table[d];
+        if (line.distribution->rule == rule)
+            test_line(line.distribution->name, rule, k);
     }
 }
 

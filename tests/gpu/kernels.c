@@ -49,7 +49,7 @@ static void die(const char *what)
     exit(XT_HARD);
 }
 
-static const struct product_kind numbers = {"", product_uniform, product_uniform};
+static const struct product_kind numbers = {"", "U(-1,1)", "U(-1,1)"};
 
 /* What a row's error is bounded by: each factor is rounded once more by TF32. */
 static void set_bound(struct product *p, const struct xg_kernel *row)
@@ -375,7 +375,7 @@ int main(int argc, char **argv)
 
     printf("Kernels on %s (sm_%d, %d multiprocessors), seed %lu\n", dev->name, dev->facts.sm,
            dev->facts.sm_count, seed);
-    struct product product = {.random_state = seed};
+    struct product product = {.seed = seed};
     product_open(&product, dev, BUFFER, BUFFER);
     again = malloc(BUFFER * sizeof(double));
     if (!again)

@@ -30,7 +30,7 @@ struct product {
     double *a, *b, *c;           /* (m,k), (k,n), (m,n) */
     long double *sum, *absolute; /* (m,n): op(A) op(B), |op(A)| |op(B)| */
     enum xg_type type;           /* of its numbers: XG_TYPE_S or XG_TYPE_D */
-    uint64_t random_state;       /* of what is drawn */
+    uint64_t seed;               /* of the next operands */
     double bound;                /* of errors: this times |alpha||A||B| + |beta||C|, and */
     double least;                /* this */
     struct xg_triangle wanted;   /* of C */
@@ -42,27 +42,10 @@ struct product {
     char *bits;   /* of C, kept by product_other_bits */
 };
 
-/* A kind of operands. An element's place: a row of op(A) or a column of op(B), and along k. */
-typedef double product_element(struct product *p, int64_t i, int64_t l);
+/* A kind of operands: the distributions of op(A) and of op(B), by their names. */
 struct product_kind {
-    const char *name;
-    product_element *a, *b;
+    const char *name, *a, *b;
 };
-
-/* All bits of a number count. */
-product_element product_uniform;
-/* Whole numbers. */
-product_element product_integer;
-/* Numbers of all magnitudes of the type, of few magnitudes, or of those of their row. */
-product_element product_widest, product_wide, product_graded;
-/* Few numbers that are not 0; in every third row one of them, or none; on a diagonal one. */
-product_element product_sparse, product_one_or_all, product_zero_rows, product_diagonal;
-/* One large number a row; numbers near the type's largest one, and subnormal ones. */
-product_element product_outlier, product_large, product_least;
-/* All above 0. */
-product_element product_positive;
-/* Uniform, but for one element. */
-product_element product_nan, product_infinity;
 
 /* Makes the device's context current and a stream, and room for so many numbers in each matrix, and
  * so many with its surroundings. Ends the test where there is none. */

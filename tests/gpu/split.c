@@ -20,7 +20,7 @@ enum { SIDE_MAX = 700, K_MAX = 1100, PAD_MAX = 8, TRANSPOSES = 4, ROWS_MAX = 2 }
 enum { STORED = 256 + (K_MAX + PAD_MAX) * (SIDE_MAX + PAD_MAX) };
 
 static struct product p = {
-    .type = XG_TYPE_S, .random_state = 20, .least = 0x1p-148, .rest = REST_RIGHT_OR_KEPT};
+    .type = XG_TYPE_S, .seed = 20, .least = 0x1p-148, .rest = REST_RIGHT_OR_KEPT};
 static struct xg_mem_dev scratch;
 
 /* The kernels of a row of the table. */
@@ -32,23 +32,23 @@ static struct opened {
 static int opened_count;
 
 static const struct product_kind kinds[] = {
-    {"uniform", product_uniform, product_uniform},
-    {"wide", product_wide, product_wide},
-    {"widest", product_widest, product_widest},
-    {"graded", product_graded, product_graded},
-    {"sparse A", product_sparse, product_uniform},
-    {"sparse", product_sparse, product_sparse},
-    {"diagonal A", product_diagonal, product_uniform},
-    {"diagonal B", product_uniform, product_diagonal},
-    {"sparse rows of A", product_one_or_all, product_uniform},
-    {"sparse, widest A", product_widest, product_diagonal},
-    {"outlier A", product_outlier, product_uniform},
-    {"large A", product_large, product_uniform},
-    {"subnormal A", product_least, product_uniform},
-    {"NaN in A", product_nan, product_uniform},
-    {"NaN in B", product_uniform, product_nan},
-    {"infinity in A", product_infinity, product_uniform},
-    {"infinities", product_infinity, product_infinity},
+    {"uniform", "U(-1,1)", "U(-1,1)"},
+    {"wide", "exponents +-30", "exponents +-30"},
+    {"widest", "circulant 2^40", "circulant 2^40"},
+    {"graded", "graded rows, cols", "graded rows, cols"},
+    {"sparse A", "10 % by dense", "U(-1,1)"},
+    {"sparse", "30 % by 30 %", "30 % by 30 %"},
+    {"diagonal A", "diagonal by dense", "U(-1,1)"},
+    {"diagonal B", "U(-1,1)", "diagonal of 2^i"},
+    {"sparse rows of A", "sparse rows in dense", "U(-1,1)"},
+    {"sparse, widest A", "circulant 2^40", "diagonal of 2^i"},
+    {"outlier A", "outlier 2^30", "U(-1,1)"},
+    {"large A", "near the largest", "near the largest"},
+    {"subnormal A", "subnormal A", "subnormal A"},
+    {"NaN in A", "NaN", "U(-1,1)"},
+    {"NaN in B", "U(-1,1)", "NaN"},
+    {"infinity in A", "infinities", "U(-1,1)"},
+    {"infinities", "infinities", "infinities"},
 };
 
 static void set_bound(void)

@@ -215,12 +215,9 @@ static void test_product(int64_t number, uint64_t *state)
     struct fx_shape shape = draw_shape(state, number / 8);
     struct fx_product product = fx_product_create(&shape, (uint64_t)number);
     struct xg_problem *call = &product.call;
-    distribution_fill(distribution, team, (uint64_t)number, 'a', call->m, call->k, !call->transa,
-                      product.a, call->lda - shape.pad);
-    distribution_fill(distribution, team, (uint64_t)number, 'b', call->n, call->k, call->transb,
-                      product.b, call->ldb - shape.pad);
     call->lda -= shape.pad;
     call->ldb -= shape.pad;
+    distribution_fill(distribution, team, (uint64_t)number, call);
     if (number % 5 == 0)
         for (size_t i = 0; i < product.c_elems; i++)
             product.c_all[i] *= 0x1p-130f;

@@ -28,11 +28,16 @@ static void create_rows(struct emulation_row *rows, const float *matrix, int cou
             exit(XT_HARD);
 }
 
+static struct xg_problem call_of(int64_t k)
+{
+    return (struct xg_problem){
+        .transb = true, .m = M, .n = N, .k = k, .alpha = 1.0f, .a = a, .lda = k, .b = b, .ldb = k};
+}
+
 /* The operands in a and b, (M,k) and (N,k), with rows and exact sums. */
 static void open_operands(int64_t k)
 {
-    struct xg_problem call = {
-        .transb = true, .m = M, .n = N, .k = k, .alpha = 1.0f, .a = a, .lda = k, .b = b, .ldb = k};
+    const struct xg_problem call = call_of(k);
     create_rows(a_rows, a, M, k);
     create_rows(b_rows, b, N, k);
     if (!reference_create(&reference, &call, team))
@@ -214,12 +219,12 @@ static void test_needed(void)
 
 static void test_distributions(int64_t k)
 {
+    const struct xg_problem call = call_of(k);
     for (int d = 0; d < distribution_count; d++) {
         const struct distribution *distribution = &distribution_table[d];
         if (distribution->rule == RULE_SPECIAL)
             continue;
-        distribution_fill(distribution, team, 1, 'a', M, k, true, a, k);
-        distribution_fill(distribution, team, 1, 'b', N, k, true, b, k);
+        distribution_fill(distribution, team, 1, &call);
         open_operands(k);
         if (distribution->rule == RULE_CUBLAS) {
             check_choice(distribution->name, k);

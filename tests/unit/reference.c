@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The judges of gpu/accuracy judged: what is right passes them, what is wrong does not. */
+/* The judges of gpu/accuracy: right results pass them, wrong ones do not. */
 #include <math.h>
 
 #include "src/verify/cpu.h"
@@ -25,12 +25,11 @@ static struct xg_problem draw(const struct distribution *distribution, bool tran
                               .lda = transa ? M : K,
                               .b = b,
                               .ldb = transb ? K : N};
-    distribution_fill(distribution, team, 3, 'a', M, K, !transa, a, call.lda);
-    distribution_fill(distribution, team, 3, 'b', N, K, transb, b, call.ldb);
+    distribution_fill(distribution, team, 3, &call);
     return call;
 }
 
-/* Sums and absolute sums against the engine's own exact elements, in every storage. */
+/* Compares sums and absolute sums with the engine's own exact elements, in every storage. */
 static void test_sums(void)
 {
     for (int trans = 0; trans < 4; trans++) {
@@ -80,7 +79,8 @@ static void test_wrong(void)
     reference_destroy(&reference);
 }
 
-/* Every distribution is what its rule says: exact sums are floats, special ones have specials. */
+/* Every distribution suits its rule: under RULE_EXACT the exact sums are floats, and under
+ * RULE_CUBLAS they are finite and not all floats. */
 static void test_distributions(void)
 {
     for (int d = 0; d < distribution_count; d++) {
