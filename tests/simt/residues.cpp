@@ -149,24 +149,20 @@ struct form {
 static void judge(const form &f, const std::vector<double> &a, const std::vector<double> &b,
                   const std::vector<double> &c, const std::vector<double> &old, int ldc)
 {
+    const struct xg_triangle wanted = {0, f.triangle};
     const double bound = f.served ? 2.5 : f.k + 4;
     double worst = 0;
     for (int i = 0; i < f.m; i++)
         for (int j = 0; j < ldc; j++) {
             const double got = c[(size_t)(i * ldc + j)], before = old[(size_t)(i * ldc + j)];
-            if (j >= f.n || (f.triangle == XG_TRIANGLE_UPPER && j < i) ||
-                (f.triangle == XG_TRIANGLE_LOWER && j > i)) {
+            if (j >= f.n || !xg_triangle_wants(&wanted, i, j)) {
                 SIMT_CHECK(!memcmp(&got, &before, sizeof got), "%d,%d is not of C", i, j);
                 continue;
             }
-            long double sum = f.beta == 0 ? 0 : (long double)f.beta * before;
-            long double magnitude = fabsl(sum);
-            for (int l = 0; l < f.k; l++) {
-                const long double term =
-                    (long double)f.alpha * a[(size_t)(i * f.k + l)] * b[(size_t)(j * f.k + l)];
-                sum += term;
-                magnitude += fabsl(term);
-            }
+            long double magnitude;
+            const long double sum =
+                simt_exact(f.k, f.alpha, &a[(size_t)(i * f.k)], 1, &b[(size_t)(j * f.k)], 1, f.beta,
+                           before, &magnitude);
             if (!std::isfinite(sum)) {
                 SIMT_CHECK(std::isnan(sum) ? std::isnan(got) : got == sum, "%d,%d: %g", i, j, got);
                 continue;
