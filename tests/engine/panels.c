@@ -10,11 +10,11 @@
 #include "src/pipeline/routine.h"
 #include "tests/support/factors.h"
 
-/* Without one of these there are no panels: a libcublas that has been loaded, leave to depend on
- * that, a device with clusters (and no newer one), code for it, a handle of cuBLAS. */
+/* Panels need all of these: a loaded libcublas, results that may depend on it, a device with
+ * clusters that is not newer than Hopper, code for it, and a handle of cuBLAS. */
 enum lack { NOTHING, LIBRARY, FREEDOM, HOPPER, NEWER, CODE, HANDLE, LACKS };
 
-/* A matrix, and what the routine writes beside it: pivots or tau. */
+/* A matrix, and the pivots or tau that the routine writes beside it. */
 struct matrix {
     struct xg_routine routine;
     double *before;
@@ -95,7 +95,7 @@ static void check_lu(const struct matrix *x)
     xt_lu_check(&factors, 1, "LU");
 }
 
-/* by_panels: whether cuSOLVER is not asked. */
+/* by_panels: our panels factorize, and cuSOLVER is not called. */
 static void check(enum xg_routine_name name, enum xg_type type, int64_t m, int64_t n, bool special,
                   bool by_panels)
 {
@@ -146,7 +146,7 @@ static void test_tall(enum xg_routine_name name)
     check(name, XG_TYPE_D, 8193, 2, false, false);
 }
 
-/* The pivots of 8 bytes serve the second step; the caller's have 4. */
+/* The second step reads pivots of 8 bytes; the caller's have 4. */
 static void test_solve(enum xg_type type)
 {
     enum { N = 140, COLUMNS = 3 };
@@ -185,7 +185,7 @@ static void test_singular(void)
     matrix_free(&x);
 }
 
-/* cuSOLVER's next step takes these reflectors. */
+/* cuSOLVER's next step reads these reflectors. */
 static void test_least_squares(enum xg_type type)
 {
     enum { M = 260, N = 140 };
@@ -206,7 +206,7 @@ static void test_least_squares(enum xg_type type)
             rest[i] -= x.before[i + j * M] * xt_get(type, b, j);
     }
     for (int64_t j = 0; j < N; j++) {
-        double sum = 0; /* of a_j and what the solution leaves: they are orthogonal */
+        double sum = 0; /* a_j times the residual: they are orthogonal */
         for (int64_t i = 0; i < M; i++)
             sum += x.before[i + j * M] * rest[i];
         XT_CHECK_LE(fabs(sum), 1e4 * (type == XG_TYPE_D ? DBL_EPSILON : (double)FLT_EPSILON));
@@ -214,7 +214,7 @@ static void test_least_squares(enum xg_type type)
     matrix_free(&x);
 }
 
-/* least: of the function's calls. */
+/* least: the smallest number of calls of the function. */
 static void test_faults(enum xg_routine_name name, const char *function, long least)
 {
     enum { CALLS_MOST = 100 };
@@ -236,8 +236,8 @@ static void test_faults(enum xg_routine_name name, const char *function, long le
 
 static int queries;
 
-/* The device runs clusters of 16 blocks of the panel's two kernels, and not of the one that applies
- * a panel. */
+/* The device runs clusters of 16 blocks of the panel's two kernels, but not of the kernel that
+ * applies a panel. */
 static CUresult CUDAAPI fewer_clusters(int *out, CUfunction function, const CUlaunchConfig *config)
 {
     (void)function;
@@ -245,7 +245,8 @@ static CUresult CUDAAPI fewer_clusters(int *out, CUfunction function, const CUla
     return CUDA_SUCCESS;
 }
 
-/* Neither a complex matrix nor one with more rows than all its kernels' clusters have. */
+/* cuSOLVER factorizes complex matrices, and matrices with more rows than the clusters of any of the
+ * kernels have. */
 static void test_limits(void)
 {
     struct xg_conf conf = fx_conf();
@@ -273,7 +274,7 @@ static void test_panels(enum xg_routine_name name)
     struct xg_conf conf = fx_conf();
     struct xg_dev *dev;
     lane = fx_lane_open(&conf, 2, &dev);
-    check(name, XG_TYPE_D, 130, 400, false, true); /* in memory of just this size */
+    check(name, XG_TYPE_D, 130, 400, false, true); /* in memory of exactly this size */
     test_tall(name);
     test_shapes(name);
     for (int type = XG_TYPE_S; type <= XG_TYPE_D; type++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernels of pieces: splits that count, products that judge, in terms of FP32 numbers. */
+/* The kernels of pieces, with FP32 numbers: splits count, and products choose by these counts. */
 #include "fake.h"
 
 #include <math.h>
@@ -9,13 +9,10 @@
 #include "src/base/integers.h"
 #include "tests/support/emulation.h"
 
-/*
- * An element's pieces take 4 bytes (FP16) or 6 (BF16): room for the number that they stand for. So
- * a row of pieces is here a row of scaled floats, padded with zeros, at the row's own place. What
- * the device decides is decided by the same rule (kernels/emulated/split_verdict.h) from the same
- * counts (kernels/emulated/split_sm80.cu); what it computes differs in bits from kind to kind, as
- * there.
- */
+/* An element's pieces take 4 bytes (FP16) or 6 (BF16), so the number itself fits into their place:
+ * here a row of pieces is a row of scaled floats, padded with zeros. The fake decides by the rule
+ * of the device (kernels/emulated/split_verdict.h) and by the same counts
+ * (tests/support/emulation.c); as on a device, the bits of results differ from kind to kind. */
 enum { ROW_PLACES = 16, SPLIT_THREADS = 512, CLUSTER_SPLIT = 8, SEGMENT_STRIDE = 17 };
 enum { TILE_ROWS = 128, CLUSTER_PRODUCT = 2, FFMA_TILE = 64, FFMA_BLOCKS_PER_SM = 2 };
 enum { PIECES_ALIGN = 128, SUMS = 16 };
@@ -44,7 +41,8 @@ const struct fake_kernel fake_split_kernels[] = {
     {0},
 };
 
-/* A launch on its way: the kernel's parameter as it came, then with host addresses in it. */
+/* A launch in its stream: the kernel's parameter, in which host addresses replace those of the
+ * device. */
 struct work {
     const struct fake_kernel *kernel;
     union {
@@ -170,7 +168,7 @@ static void resolve(void *launched)
 
 /* --- Launches --------------------------------------------------------------------------------- */
 
-/* Blocks that a split needs so that each row has the threads that it was told of; 0: it cannot. */
+/* The number of blocks that give each row of a split its threads; 0: impossible. */
 static int64_t split_blocks(const struct fake_kernel *kernel, const struct xg_split_args *args,
                             unsigned smem_bytes)
 {
@@ -189,7 +187,7 @@ static int64_t split_blocks(const struct fake_kernel *kernel, const struct xg_sp
                : 0;
 }
 
-/* Products walk over their tiles: any number of blocks will do that is no larger than useful. */
+/* Blocks of a product loop over tiles, so there may be fewer blocks than tiles. */
 static void check_launch(const struct work *work, const struct fake_launch *launch)
 {
     const struct fake_kernel *kernel = work->kernel;
@@ -220,7 +218,8 @@ static void check_launch(const struct work *work, const struct fake_launch *laun
 
 /* --- Splits ----------------------------------------------------------------------------------- */
 
-/* The scaled number as its pieces keep it: FP16's two have 23 bits, and steps of 2^-24. */
+/* The value that the pieces of a scaled number represent: two of FP16 have 23 bits, in steps of
+ * 2^-24. */
 static float kept(float x, enum xg_split_kind kind)
 {
     uint32_t bits;
@@ -285,8 +284,9 @@ static enum xg_split_kind accuracy(const struct xg_split_pair *pair)
     return xg_split_judge(&a_worst, &b_worst, pair->k).kind;
 }
 
-/* Sums side by side; k is padded to a multiple of them. Watched, it would take most of the time of
- * a test with a sanitizer of threads; the splits, which read and write the same memory, are. */
+/* Several sums side by side; k is padded to a multiple of their number. The thread sanitizer skips
+ * this function, which would take most of the time of a test; it watches the splits, which access
+ * the same memory. */
 typedef float vector __attribute__((vector_size(SUMS * sizeof(float))));
 
 __attribute__((no_sanitize_thread)) static float dot(const float *x, const float *y, int64_t k)
@@ -329,8 +329,8 @@ static void run_product(const struct xg_split_product_args *args, enum xg_split_
     fake_result_flip((void *)(uintptr_t)args->c, args->m, args->n, args->ldc, false);
 }
 
-/* A device writes here, of which a sanitizer of threads knows nothing: it is not to know of this.
- */
+/* On a machine with a GPU the device writes here, unseen by a thread sanitizer, so the sanitizer
+ * must not see this either. */
 __attribute__((no_sanitize_thread)) static void refuse(uint64_t refused)
 {
     if (refused)

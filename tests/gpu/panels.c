@@ -76,9 +76,9 @@ static double element(enum xg_type type, enum kind kind, int64_t i, int64_t j, i
         return x * (wide ? 1e306 : 1e36);
     case LARGEST: /* pivots and columns whose reciprocals underflow */
         return (i == j ? 0.95 : x * 1e-3) * (wide ? DBL_MAX : (double)FLT_MAX);
-    case LU_HADAMARD: /* powers of two, exactly, and ever more of the same */
+    case LU_HADAMARD: /* exact powers of two, more and more of them equal */
         return __builtin_popcountll((uint64_t)(i & j)) % 2 ? -1 : 1;
-    case LU_GROWTH: /* |U| doubles with each row; beyond 40 rows it would say nothing */
+    case LU_GROWTH: /* |U| doubles with each row; after 40 rows the bound would be too wide */
         return j == n - 1 || i == j ? 1 : i > j && j < 40 ? -1 : 0;
     case LU_SINGULAR:
         return j == 1 || j == 3 ? 0 : x;
@@ -90,9 +90,9 @@ static double element(enum xg_type type, enum kind kind, int64_t i, int64_t j, i
         return j % 3 == 1 || i % 5 == 0 ? 0 : x;
     case QR_EQUAL: /* rank 2 */
         return j % 2 ? sin((double)i) : cos((double)i);
-    case QR_MIXED: /* each column has a scale of its own */
+    case QR_MIXED: /* each column has its own scale */
         return x * pow(10, (wide ? 150.0 : 15.0) * (double)(j % 5 - 2));
-    case QR_STEEP: /* the squares of what is below row 0 underflow, or lose bits */
+    case QR_STEEP: /* below row 0 squares underflow or lose bits */
         return i ? x * (wide ? 1e-158 : 1e-38) : x;
     default:
         return x;
@@ -101,8 +101,8 @@ static double element(enum xg_type type, enum kind kind, int64_t i, int64_t j, i
 
 /* --- LU -------------------------------------------------------------------------------------- */
 
-/* Eliminates as LAPACK's getf2. Returns the number of columns until which all is exact in any
- * precision: integers, and pivots that are powers of two. */
+/* Eliminates as LAPACK's getf2. Returns the number of leading columns that are exact in any
+ * precision: they have integers, and pivots that are powers of two. */
 static int64_t eliminate(double *a, int64_t m, int64_t n, int64_t *pivots)
 {
     const int64_t steps = m < n ? m : n;
@@ -239,7 +239,7 @@ static struct places places_of(const struct algorithm *algorithm, const struct m
     return at;
 }
 
-/* Runs it, and looks beside the operands. */
+/* Runs the algorithm, and checks the memory beside the operands. */
 static void compute(const struct algorithm *algorithm, struct matrix *x)
 {
     const struct places at = places_of(algorithm, x);

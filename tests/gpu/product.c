@@ -125,7 +125,7 @@ void product_close(struct product *p)
     xg_dev_leave(p->dev);
 }
 
-/* Lays out (rows,cols), filled from values (cols,rows when trans; NULL: poison). */
+/* Lays out a matrix (rows,cols) of these values, which are (cols,rows) when trans; NULL: poison. */
 static void fill(const struct product *p, struct product_matrix *matrix, const double *values,
                  int64_t rows, int64_t cols, bool trans, int pad, bool aligned, bool zeros)
 {
@@ -217,7 +217,7 @@ struct xg_gemm_args product_store_form(struct product *p, int turn, int trans, d
 
 /* --- The judge ------------------------------------------------------------------------------- */
 
-/* |value - exact| / bound; where exact is no number, 0 if value is what it is, and else NaN. */
+/* |value - exact| / bound. If exact is not finite: 0 if value equals it, else NaN. */
 static double error_of(double value, long double exact, long double bound)
 {
     if (!isfinite((double)exact))

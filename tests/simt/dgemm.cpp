@@ -20,7 +20,7 @@ struct entry {
 static const struct entry *launched;
 static struct xg_dgemm_args parameter;
 
-/* A matrix as XG_KERNEL_VEC4 wants it: zeros up to a multiple of 4 columns, NaN from there on. */
+/* A matrix that suits XG_KERNEL_VEC4: zeros up to a multiple of 4 columns, NaN behind them. */
 struct matrix {
     int rows, columns, ld;
     double *memory;
@@ -52,7 +52,7 @@ static bool is_upper(void)
     return parameter.wanted.kind == XG_TRIANGLE_UPPER;
 }
 
-/* The diagonal on which the corner lies that a triangle meets first of the tile at (row,col). */
+/* The diagonal of the first corner that a triangle meets in the tile at (row,col). */
 static int64_t corner(int row, int col)
 {
     return is_upper() ? col + launched->bn - 1 - row : col - row - launched->bm + 1;
@@ -101,7 +101,7 @@ static long check(const struct matrix *a, const struct matrix *b, const struct m
     return wrong;
 }
 
-/* False where a result is wrong. */
+/* False if a result is wrong. */
 static bool run_product(int m, int n, int k, int trans)
 {
     const bool transa = trans >> 1, transb = trans & 1;

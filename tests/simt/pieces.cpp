@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The products of pieces by mma.sync, against sums of the pieces in double precision. */
+/* The products of pieces by mma.sync, compared with sums of the pieces in long double. */
 #include "simt.h"
 
 #include "emulated/split_mma.cuh"
@@ -47,7 +47,7 @@ static operand draw(int rows, int k)
     return made;
 }
 
-/* zeros: of a row, as the guard counts them; they decide how BF16 pieces are summed. */
+/* zeros: the number of zeros in a row, from which the guard chooses how BF16 pieces are summed. */
 template <bool BF16, int TILE_N>
 static void test(int m, int n, int k, int triangle, float beta, int zeros)
 {

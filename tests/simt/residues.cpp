@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* DGEMM by residues, against sums in long double. */
+/* DGEMM by residues, compared with sums in long double. */
 #include "simt.h"
 
 #include "emulated/dgemm_residue_sm80.cu"
@@ -14,7 +14,7 @@ namespace expansion
 #include "emulated/residue_expand_sm80.cu"
 }
 
-/* An operand as the kernels have it. */
+/* The form of an operand that the kernels read. */
 struct operand {
     std::vector<int8_t> residues;
     std::vector<int32_t> exponents;
@@ -115,7 +115,7 @@ static double cancelling(int row, int l)
     return row % 2 && l % 2 ? -1.0 - l / 2 : 1.0 + l / 2;
 }
 
-/* What the table of distributions lacks. */
+/* Numbers that the table of distributions does not have. */
 static const struct {
     const char *name;
     double (*element)(int row, int l);
@@ -247,7 +247,7 @@ static void test(const form &f)
     judge(f, a, b, c, old, ldc);
 }
 
-/* The real operand is as residue_kabi.h says, and nothing is written behind it. */
+/* Checks the real operand that residue_kabi.h describes; the kernel must not write behind it. */
 static void test_expansion(int rows, int k, bool along_k, bool of_b, bool conjugate)
 {
     const int ld = along_k ? k + 1 : rows + 2, parts = of_b ? 2 : 1;

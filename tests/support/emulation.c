@@ -38,7 +38,7 @@ float emulation_step(float sum, const float *a, const float *b)
         return 0.0f;
     const int last = exponent_of(largest) - CUT_BITS;
     const double scale = power_of_two(-last);
-    int64_t total = (int64_t)((double)sum * scale); /* conversions cut towards zero */
+    int64_t total = (int64_t)((double)sum * scale); /* conversions round towards zero */
     for (int i = 0; i < STEP; i++)
         total += (int64_t)(product[i] * scale);
     int64_t size = llabs(total);
