@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/emulated/split_verdict.h"
 #include "src/base/integers.h"
+#include "tests/support/emulation.h"
 
 /*
  * The pieces of an element take 4 bytes (FP16) or 6 (BF16), enough for the float that they stand
  * for. Here a row of pieces is a row of scaled floats, padded with zeros, in the same memory. The
  * fake decides by the device's rule (kernels/emulated/split_verdict.h) from the device's counts
- * (kernels/emulated/split_sm80.cu). As on the device, results of different kinds of pieces differ
+ * (tests/support/emulation.c). As on the device, results of different kinds of pieces differ
  * in bits.
  */
 enum { ROW_PLACES = 16, SPLIT_THREADS = 512, CLUSTER_SPLIT = 8, SEGMENT_STRIDE = 17 };
@@ -205,21 +205,6 @@ static enum xg_split_kind accuracy(const struct xg_split_pair *pair)
     return xg_split_judge(&a_worst, &b_worst, pair->k).kind;
 }
 
-static uint32_t magnitude(float x)
-{
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof(bits));
-    return bits & 0x7fffffffu;
-}
-
-/* floor(log2 |x|); of NaN and infinity, the exponent that their bits show. */
-static int exponent_of(uint32_t bits)
-{
-    int exponent;
-    frexp((double)(bits & 0x7fffffu), &exponent);
-    return bits >> 23 ? (int)(bits >> 23) - 127 : exponent - 150;
-}
-
 /* The scaled number as its pieces hold it: FP16's two pieces have 23 bits, and steps of 2^-24. */
 static float kept(float x, enum xg_split_kind kind)
 {
@@ -249,35 +234,17 @@ static float scaled(float x, struct factors factors)
     return x * factors.first * factors.second;
 }
 
-/* Returns the scale of a row, and raises the panel's counts. */
-static int32_t count_row(const struct xg_split_args *args, const float *row)
+/* Raises the panel's counts, and returns the scale of a row, of which `number` becomes a copy. */
+static int32_t count_row(const struct xg_split_args *args, const float *row, float *number)
 {
-    struct xg_split_stats *stats = (struct xg_split_stats *)(uintptr_t)args->stats;
-    uint32_t most = 0, least = UINT32_MAX, good = 0, small = 0, there = 0;
-    for (int64_t l = 0; l < args->k; l++) {
-        uint32_t bits = magnitude(row[l * args->k_stride]);
-        fake_raise(&most, bits);
-        least = bits && bits < least ? bits : least;
-    }
-    fake_raise(&stats->max_bits, most);
-    if (!most)
-        return 0;
-    int32_t scale = most < 0x7f800000u ? XG_SPLIT_FP16_TARGET - exponent_of(most) : 0;
-    struct factors factors = factors_of(scale);
-    for (int64_t l = 0; l < args->k; l++) {
-        float y = fabsf(scaled(row[l * args->k_stride], factors));
-        good += y >= 64.0f;
-        small += y != 0.0f && y < 0.25f;
-        there += y != 0.0f;
-    }
-    fake_raise(&stats->lack_max, (uint32_t)args->k - good);
-    fake_raise(&stats->small_max, small);
-    fake_raise(&stats->zero_max, (uint32_t)args->k - there);
-    fake_raise(&stats->spread_max, (uint32_t)(exponent_of(most) - exponent_of(least)));
-    return scale;
+    struct emulation_row copy = {.k = args->k, .number = number};
+    for (int64_t l = 0; l < args->k; l++)
+        number[l] = row[l * args->k_stride];
+    copy.fp16_scale = emulation_scale(&copy, XG_SPLIT_FP16_TARGET);
+    emulation_count((struct xg_split_stats *)(uintptr_t)args->stats, &copy);
+    return copy.fp16_scale;
 }
 
-/* The split in BF16 is needed only if the counts of the other split demand it. */
 static void run_split(const struct fake_launch *launch)
 {
     const struct xg_split_args *args = (const void *)launch->parameter;
@@ -289,7 +256,7 @@ static void run_split(const struct fake_launch *launch)
         const float *row = (const float *)(uintptr_t)args->data + i * args->row_stride;
         float *to = (float *)(uintptr_t)(args->pieces + (size_t)i * row_bytes(kind, args->k));
         if (kind == XG_SPLIT_FP16)
-            scale[i] = count_row(args, row);
+            scale[i] = count_row(args, row, to);
         struct factors factors = factors_of(scale[i] + target_of(kind) - XG_SPLIT_FP16_TARGET);
         for (int64_t l = 0; l < padded_k(args->k); l++)
             to[l] = l < args->k ? kept(scaled(row[l * args->k_stride], factors), kind) : 0.0f;

@@ -49,9 +49,9 @@ static void die(const char *what)
     exit(XT_HARD);
 }
 
-static const struct product_kind numbers = {"", product_uniform, product_uniform};
+static const struct product_kind numbers = {"", "U(-1,1)", "U(-1,1)"};
 
-/* What a row's error is bounded by: each factor is rounded once more by TF32. */
+/* The bound of a row's error. TF32 rounds each factor once more. */
 static void set_bound(struct product *p, const struct xg_kernel *row)
 {
     const double unit = p->type == XG_TYPE_D ? 0x1p-53 : 0x1p-24;
@@ -64,7 +64,7 @@ static double worse(double x, double y)
     return isnan(x) || x > y ? x : y;
 }
 
-/* C(0,1), in a result that is right otherwise: left, wrong, and left where it is wanted. */
+/* In a right result C(0,1) is left, wrong, and left although it is wanted. */
 static void test_unwanted(struct product *p)
 {
     const int64_t at = p->on_c.first + 1;
@@ -84,7 +84,7 @@ static void test_unwanted(struct product *p)
     product_set(p, p->result, at, (double)p->sum[1]);
 }
 
-/* A result in which something is wrong must not pass: the judge is judged first. */
+/* Tests the judge first: a result with an error must not pass. */
 static void test_accuracy(struct product *p)
 {
     long strays;
@@ -142,7 +142,7 @@ static void test_row(const struct xg_kernel *row, struct product *p, int trans, 
     static unsigned draws;
     bool vec4 = row->flags & XG_KERNEL_VEC4, transa = trans >> 1, transb = trans & 1;
     struct tally *tally = &tallies[row - xg_kernel_table][trans];
-    draws = draws * 1664525u + 1013904223u; /* so that nothing goes in step with the transposes */
+    draws = draws * 1664525u + 1013904223u; /* so that the draws do not follow the transposes */
     unsigned turn = draws >> 16;
     draws = draws * 1664525u + 1013904223u;
     p->wanted = draw_wanted(row, p, draws >> 8);
@@ -375,13 +375,13 @@ int main(int argc, char **argv)
 
     printf("Kernels on %s (sm_%d, %d multiprocessors), seed %lu\n", dev->name, dev->facts.sm,
            dev->facts.sm_count, seed);
-    struct product product = {.random_state = seed};
+    struct product product = {.seed = seed};
     product_open(&product, dev, BUFFER, BUFFER);
     again = malloc(BUFFER * sizeof(double));
     if (!again)
         die("out of memory");
     dev->facts.cublas = xg_cublas_present(dev);
-    dev->facts.scratch_bytes = 64 << 20; /* xg_launch_reserve sees to it */
+    dev->facts.scratch_bytes = 64 << 20; /* xg_launch_reserve reserves it */
     for (product.type = XG_TYPE_S; product.type <= XG_TYPE_D; product.type++) {
         if (types && *types != (product.type == XG_TYPE_D ? 'd' : 's'))
             continue;

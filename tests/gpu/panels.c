@@ -19,7 +19,7 @@
 #include "src/compute/cublas.h"
 #include "src/compute/lu.h"
 #include "src/compute/qr.h"
-#include "tests/support/reflect.h"
+#include "tests/support/factors.h"
 #include "util.h"
 
 enum { PAD = 3, BESIDE = 256, MOST = 8192 * 64 };
@@ -76,9 +76,9 @@ static double element(enum xg_type type, enum kind kind, int64_t i, int64_t j, i
         return x * (wide ? 1e306 : 1e36);
     case LARGEST: /* pivots and columns whose reciprocals underflow */
         return (i == j ? 0.95 : x * 1e-3) * (wide ? DBL_MAX : (double)FLT_MAX);
-    case LU_HADAMARD: /* powers of two, exactly, and ever more of the same */
+    case LU_HADAMARD: /* exact powers of two, more and more of them equal */
         return __builtin_popcountll((uint64_t)(i & j)) % 2 ? -1 : 1;
-    case LU_GROWTH: /* |U| doubles with each row; beyond 40 rows it would say nothing */
+    case LU_GROWTH: /* |U| doubles with each row; after 40 rows the bound would be too wide */
         return j == n - 1 || i == j ? 1 : i > j && j < 40 ? -1 : 0;
     case LU_SINGULAR:
         return j == 1 || j == 3 ? 0 : x;
@@ -90,9 +90,9 @@ static double element(enum xg_type type, enum kind kind, int64_t i, int64_t j, i
         return j % 3 == 1 || i % 5 == 0 ? 0 : x;
     case QR_EQUAL: /* rank 2 */
         return j % 2 ? sin((double)i) : cos((double)i);
-    case QR_MIXED: /* each column has a scale of its own */
+    case QR_MIXED: /* each column has its own scale */
         return x * pow(10, (wide ? 150.0 : 15.0) * (double)(j % 5 - 2));
-    case QR_STEEP: /* the squares of what is below row 0 underflow, or lose bits */
+    case QR_STEEP: /* below row 0 squares underflow or lose bits */
         return i ? x * (wide ? 1e-158 : 1e-38) : x;
     default:
         return x;
@@ -101,34 +101,8 @@ static double element(enum xg_type type, enum kind kind, int64_t i, int64_t j, i
 
 /* --- LU -------------------------------------------------------------------------------------- */
 
-/* PA - LU of a column, and the bound; rows in their order at the end. */
-static double column_error(enum xg_type type, const void *lu, const double *a, const int *rows,
-                           int64_t m, int64_t n, int64_t j)
-{
-    const int64_t ld = m + PAD, steps = m < n ? m : n;
-    double worst = 0;
-    for (int64_t i = 0; i < m; i++) {
-        long double sum = 0, absolute = 0;
-        for (int64_t k = 0; k <= i && k <= j && k < steps; k++) {
-            const long double l = i == k ? 1 : (long double)xt_get(type, lu, i + k * ld);
-            const long double term = l * (long double)xt_get(type, lu, k + j * ld);
-            sum += term;
-            absolute += fabsl(term);
-        }
-        const double error = (double)fabsl(sum - (long double)a[rows[i] + j * m]);
-        /* The smallest numbers of the type round by a unit of their own. */
-        const double least = type == XG_TYPE_D ? DBL_TRUE_MIN : (double)FLT_TRUE_MIN;
-        const double bound = (double)absolute + (double)steps * least /
-                                                    (type == XG_TYPE_D ? DBL_EPSILON : FLT_EPSILON);
-        worst = fmax(worst, error / bound);
-        if (!(error <= DBL_MAX))
-            return INFINITY;
-    }
-    return worst;
-}
-
-/* Eliminates as LAPACK's getf2. Returns the number of columns until which all is exact in any
- * precision: integers, and pivots that are powers of two. */
+/* Eliminates as LAPACK's getf2. Returns the number of leading columns that are exact in any
+ * precision: they have integers, and pivots that are powers of two. */
 static int64_t eliminate(double *a, int64_t m, int64_t n, int64_t *pivots)
 {
     const int64_t steps = m < n ? m : n;
@@ -174,41 +148,20 @@ static void check_ties(const char *text, const double *a, int64_t m, int64_t n,
     free(wanted);
 }
 
+static struct xt_factors factors_of(const struct matrix *x)
+{
+    return (struct xt_factors){x->type, x->m, x->n, x->ld, x->factors, x->vector, x->a};
+}
+
 static void check_lu(const struct matrix *x)
 {
-    const int64_t m = x->m, n = x->n, ld = x->ld, steps = x->steps, *pivots = x->vector;
-    const double eps = x->type == XG_TYPE_D ? DBL_EPSILON : (double)FLT_EPSILON;
-    int *rows = malloc((size_t)m * sizeof *rows), zero = 0;
-    double largest = 0, worst = 0;
-    if (!rows)
-        exit(XT_FAIL);
-    for (int64_t i = 0; i < m; i++)
-        rows[i] = (int)i;
-    for (int64_t k = 0; k < steps; k++) {
-        const int64_t place = pivots[k] - 1;
-        XT_CHECK(place >= k && place < m, "%s: pivot %lld", x->text, (long long)pivots[k]);
-        if (place < k || place >= m)
-            goto free_rows;
-        const int row = rows[k];
-        rows[k] = rows[place];
-        rows[place] = row;
-    }
-    for (int64_t k = 0; k < steps && !zero; k++)
-        zero = xt_get(x->type, x->factors, k + k * ld) == 0 ? (int)k + 1 : 0;
-    XT_CHECK(x->info == zero && (x->kind != LU_SINGULAR || n < 2 || m < 2 || x->info == 2),
+    const struct xt_factors factors = factors_of(x);
+    const int zero = xt_lu_info(&factors);
+    XT_CHECK(x->info == zero && (x->kind != LU_SINGULAR || x->n < 2 || x->m < 2 || x->info == 2),
              "%s: info %d, not %d", x->text, x->info, zero);
-    for (int64_t k = 0; k < steps; k++)
-        for (int64_t i = k + 1; i < m; i++)
-            largest = fmax(largest, fabs(xt_get(x->type, x->factors, i + k * ld)));
-    /* A reciprocal and a product round; the smallest pivots have few bits. */
-    XT_CHECK_LE(largest, 1 + 4 * eps, "%s: |l| %.17g", x->text, largest);
     if (x->kind == LU_HADAMARD)
-        check_ties(x->text, x->a, m, n, pivots);
-    for (int64_t j = 0; j < n; j += 1 + n / 40)
-        worst = fmax(worst, column_error(x->type, x->factors, x->a, rows, m, n, j));
-    XT_CHECK_LE(worst, (double)(steps + 8) * eps, "%s: %.3g units", x->text, worst / eps);
-free_rows:
-    free(rows);
+        check_ties(x->text, x->a, x->m, x->n, x->vector);
+    xt_lu_check(&factors, 1 + x->n / 40, x->text);
 }
 
 static int64_t open_lu(enum xg_type type)
@@ -234,19 +187,8 @@ static enum xg_status run_lu(const struct matrix *x, CUdeviceptr vector, CUdevic
 
 static void check_qr(const struct matrix *x)
 {
-    const struct xt_factors factors = {x->type, x->m, x->n, x->ld, x->factors, x->vector, x->a};
-    const double eps = x->type == XG_TYPE_D ? DBL_EPSILON : (double)FLT_EPSILON;
-    long double *column = malloc((size_t)x->m * sizeof *column);
-    double worst = 0, crooked = 0;
-    if (!column)
-        exit(XT_FAIL);
-    for (int64_t k = 0; k < x->steps; k++)
-        crooked = fmax(crooked, xt_reflector_error(&factors, k));
-    XT_CHECK_LE(crooked, 20 * eps, "%s: reflectors, %.3g units", x->text, crooked / eps);
-    for (int64_t j = 0; j < x->n; j += 1 + x->n / 40)
-        worst = fmax(worst, xt_column_error(&factors, j, column));
-    XT_CHECK_LE(worst, (double)(x->steps + 10) * eps, "%s: %.3g units", x->text, worst / eps);
-    free(column);
+    const struct xt_factors factors = factors_of(x);
+    xt_qr_check(&factors, 1 + x->n / 40, x->text);
 }
 
 static int64_t open_qr(enum xg_type type)
@@ -297,7 +239,7 @@ static struct places places_of(const struct algorithm *algorithm, const struct m
     return at;
 }
 
-/* Runs it, and looks beside the operands. */
+/* Runs the algorithm, and checks the memory beside the operands. */
 static void compute(const struct algorithm *algorithm, struct matrix *x)
 {
     const struct places at = places_of(algorithm, x);

@@ -8,99 +8,11 @@
 #include <stdarg.h>
 
 #include "src/base/integers.h"
+#include "tests/support/distribution.h"
 
 enum { GUARD = 64 };
 
 /* --- Numbers --------------------------------------------------------------------------------- */
-
-/* What magnitudes there are of a type. */
-static const struct magnitudes {
-    double wide, widest; /* binary exponents, at most */
-    int grades;          /* between neighbouring rows' */
-    int sparse;          /* one number in so many is not 0 */
-    double large, least;
-} magnitudes[] = {[XG_TYPE_S] = {30, 60, 1, 17, 0.9 * FLT_MAX, 0x1p-130},
-                  [XG_TYPE_D] = {3, 300, 4, 3, 0x1p1010, 0x1p-1060}};
-
-double product_uniform(struct product *p, int64_t i, int64_t l)
-{
-    (void)i, (void)l;
-    double x = (double)xt_random(&p->random_state);
-    if (p->type == XG_TYPE_S)
-        return x;
-    x += 0x1p-24 * (double)xt_random(&p->random_state);
-    return x + 0x1p-48 * (double)xt_random(&p->random_state);
-}
-
-double product_positive(struct product *p, int64_t i, int64_t l)
-{
-    return fabs(product_uniform(p, i, l));
-}
-
-double product_integer(struct product *p, int64_t i, int64_t l)
-{
-    return rint(product_uniform(p, i, l) * 0x1p20);
-}
-
-double product_wide(struct product *p, int64_t i, int64_t l)
-{
-    return product_uniform(p, i, l) * exp2(magnitudes[p->type].wide * product_uniform(p, i, l));
-}
-
-double product_widest(struct product *p, int64_t i, int64_t l)
-{
-    return product_uniform(p, i, l) * exp2(magnitudes[p->type].widest * product_uniform(p, i, l));
-}
-
-double product_graded(struct product *p, int64_t i, int64_t l)
-{
-    return ldexp(product_uniform(p, i, l), (int)(i * 7 % 121 - 60) * magnitudes[p->type].grades);
-}
-
-double product_sparse(struct product *p, int64_t i, int64_t l)
-{
-    return (i + l) % magnitudes[p->type].sparse ? 0 : product_uniform(p, i, l);
-}
-
-double product_diagonal(struct product *p, int64_t i, int64_t l)
-{
-    return l == i % 300 ? product_uniform(p, i, l) : 0;
-}
-
-double product_one_or_all(struct product *p, int64_t i, int64_t l)
-{
-    return i % 3 || l == i % 31 ? product_uniform(p, i, l) : 0;
-}
-
-double product_zero_rows(struct product *p, int64_t i, int64_t l)
-{
-    return i % 3 ? product_uniform(p, i, l) : 0;
-}
-
-double product_outlier(struct product *p, int64_t i, int64_t l)
-{
-    return l == i % 5 ? 1e6 * product_uniform(p, i, l) : product_uniform(p, i, l);
-}
-
-double product_large(struct product *p, int64_t i, int64_t l)
-{
-    return magnitudes[p->type].large * product_uniform(p, i, l) / (double)p->k;
-}
-
-double product_least(struct product *p, int64_t i, int64_t l)
-{
-    return magnitudes[p->type].least * product_uniform(p, i, l);
-}
-
-double product_nan(struct product *p, int64_t i, int64_t l)
-{
-    return i == 3 && l == 0 ? NAN : product_uniform(p, i, l);
-}
-
-double product_infinity(struct product *p, int64_t i, int64_t l)
-{
-    return i == 2 && l == 0 ? -INFINITY : product_uniform(p, i, l);
-}
 
 double product_rounded(const struct product *p, double x)
 {
@@ -121,20 +33,30 @@ void product_sum(struct product *p)
             }
 }
 
+static void draw(const struct product *p, const char *name, char which, int64_t outer,
+                 int64_t length, double *to, int64_t outer_stride, int64_t stride)
+{
+    const struct distribution *numbers = distribution_named(name);
+    struct distribution_place place = {.seed = p->seed, .which = which, .k = length};
+    place.digits = p->type == XG_TYPE_D ? DBL_MANT_DIG : FLT_MANT_DIG;
+    if (!numbers)
+        exit(XT_HARD);
+    for (place.outer = 0; place.outer < outer; place.outer++)
+        for (place.l = 0; place.l < length; place.l++)
+            to[place.outer * outer_stride + place.l * stride] =
+                product_rounded(p, distribution_element(numbers, place));
+}
+
 void product_draw(struct product *p, const struct product_kind *kind, int64_t m, int64_t n,
                   int64_t k)
 {
     p->m = m;
     p->n = n;
     p->k = k;
-    for (int64_t i = 0; i < m; i++)
-        for (int64_t l = 0; l < k; l++)
-            p->a[i * k + l] = product_rounded(p, kind->a(p, i, l));
-    for (int64_t j = 0; j < n; j++)
-        for (int64_t l = 0; l < k; l++)
-            p->b[l * n + j] = product_rounded(p, kind->b(p, j, l));
-    for (int64_t i = 0; i < m * n; i++)
-        p->c[i] = product_uniform(p, 0, 0);
+    p->seed++;
+    draw(p, kind->a, 'a', m, k, p->a, k, 1);
+    draw(p, kind->b, 'b', n, k, p->b, 1, n);
+    draw(p, "U(-1,1)", 'c', m, n, p->c, n, 1);
     product_sum(p);
 }
 
@@ -203,7 +125,7 @@ void product_close(struct product *p)
     xg_dev_leave(p->dev);
 }
 
-/* Lays out (rows,cols), filled from values (cols,rows when trans; NULL: poison). */
+/* Lays out a matrix (rows,cols) of these values, which are (cols,rows) when trans; NULL: poison. */
 static void fill(const struct product *p, struct product_matrix *matrix, const double *values,
                  int64_t rows, int64_t cols, bool trans, int pad, bool aligned, bool zeros)
 {
@@ -295,7 +217,7 @@ struct xg_gemm_args product_store_form(struct product *p, int turn, int trans, d
 
 /* --- The judge ------------------------------------------------------------------------------- */
 
-/* |value - exact| / bound; where exact is no number, 0 if value is what it is, and else NaN. */
+/* |value - exact| / bound. If exact is not finite: 0 if value equals it, else NaN. */
 static double error_of(double value, long double exact, long double bound)
 {
     if (!isfinite((double)exact))

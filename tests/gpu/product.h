@@ -7,11 +7,10 @@
 #include "src/device/mem.h"
 #include "util.h"
 
-/* What lies in every place that a kernel must not touch: NaNs of either type, told apart by their
- * bits. */
+/* Fills every place that a kernel must not touch: a NaN of either type, which its bits identify. */
 #define PRODUCT_POISON 0x7ffcdeadu
 
-/* A matrix with its surroundings, on the host, and as much memory on the device. */
+/* A matrix with its surroundings on the host, and as much memory on the device. */
 struct product_matrix {
     char *host;
     struct xg_mem_dev dev;
@@ -20,17 +19,16 @@ struct product_matrix {
     int64_t used; /* numbers in use, guards included */
 };
 
-/* What may lie in an element that is not wanted. */
+/* The values that an element which is not wanted may have. */
 enum product_rest { REST_RIGHT_OR_KEPT, REST_KEPT, REST_ANY };
 
-/* One product as the mathematics has it, whatever the storage: op(A), op(B), C and the exact sums;
- * and its storage. */
+/* One product: op(A), op(B), C and the exact sums, in any storage; and its storage. */
 struct product {
     int64_t m, n, k;
     double *a, *b, *c;           /* (m,k), (k,n), (m,n) */
     long double *sum, *absolute; /* (m,n): op(A) op(B), |op(A)| |op(B)| */
     enum xg_type type;           /* of its numbers: XG_TYPE_S or XG_TYPE_D */
-    uint64_t random_state;       /* of what is drawn */
+    uint64_t seed;               /* of the next operands */
     double bound;                /* of errors: this times |alpha||A||B| + |beta||C|, and */
     double least;                /* this */
     struct xg_triangle wanted;   /* of C */
@@ -42,41 +40,24 @@ struct product {
     char *bits;   /* of C, kept by product_other_bits */
 };
 
-/* A kind of operands. An element's place: a row of op(A) or a column of op(B), and along k. */
-typedef double product_element(struct product *p, int64_t i, int64_t l);
+/* A kind of operands: the distributions of op(A) and of op(B), by their names. */
 struct product_kind {
-    const char *name;
-    product_element *a, *b;
+    const char *name, *a, *b;
 };
 
-/* All bits of a number count. */
-product_element product_uniform;
-/* Whole numbers. */
-product_element product_integer;
-/* Numbers of all magnitudes of the type, of few magnitudes, or of those of their row. */
-product_element product_widest, product_wide, product_graded;
-/* Few numbers that are not 0; in every third row one of them, or none; on a diagonal one. */
-product_element product_sparse, product_one_or_all, product_zero_rows, product_diagonal;
-/* One large number a row; numbers near the type's largest one, and subnormal ones. */
-product_element product_outlier, product_large, product_least;
-/* All above 0. */
-product_element product_positive;
-/* Uniform, but for one element. */
-product_element product_nan, product_infinity;
-
-/* Makes the device's context current and a stream, and room for so many numbers in each matrix, and
- * so many with its surroundings. Ends the test where there is none. */
+/* Makes the device's context current, and creates a stream and memory: for `numbers` numbers in
+ * each matrix, and `stored` numbers with its surroundings. Exits if there is no memory. */
 void product_open(struct product *p, struct xg_dev *dev, size_t numbers, size_t stored);
 void product_close(struct product *p);
 
-/* Fresh operands of p->type, and their exact product. */
+/* Draws operands of p->type, and computes their exact product. */
 void product_draw(struct product *p, const struct product_kind *kind, int64_t m, int64_t n,
                   int64_t k);
-/* The exact product of what p->a and p->b hold. */
+/* Computes the exact product of p->a and p->b. */
 void product_sum(struct product *p);
 
 size_t product_bytes(const struct product *p);             /* of a number */
-double product_rounded(const struct product *p, double x); /* as the type has it */
+double product_rounded(const struct product *p, double x); /* to the type */
 double product_get(const struct product *p, const char *memory, int64_t at);
 void product_set(const struct product *p, char *memory, int64_t at, double x);
 
@@ -93,7 +74,7 @@ void product_up(struct product *p, const struct product_matrix *matrix);
 void product_down(struct product *p);
 CUdeviceptr product_address(const struct product *p, const struct product_matrix *matrix);
 
-/* A launch's arguments, of what is laid out. */
+/* The arguments of a launch on the operands in their storage. */
 struct xg_gemm_args product_args(const struct product *p, bool transa, bool transb, double alpha,
                                  double beta);
 
@@ -115,11 +96,11 @@ double product_accuracy(const struct product *p, double alpha, double beta, long
 double product_check(const struct product *p, double alpha, double beta, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* All of C, or a triangle that ends at a corner of a tile (bm,bn), or beside it, as the turn has
- * it. */
+/* All of C, or a triangle that ends at a corner of a tile (bm,bn) or beside it; the turn selects
+ * one. */
 struct xg_triangle product_draw_wanted(const struct product *p, int64_t bm, int64_t bn, int turn);
 
-/* In how many rows of C the bits differ from those kept last; keep: keeps these. */
+/* The number of rows of C whose bits differ from the bits kept last; keep: keeps the new ones. */
 long product_other_bits(struct product *p, bool keep);
 
 #endif

@@ -33,7 +33,7 @@ status=$?
 failed=0
 log=sanitizer.$$
 trap 'rm -f "$log"' EXIT
-for name in kernels panels split residue; do
+for name in kernels panels emulated; do
     program_of "$name"
     for check in memcheck racecheck; do
         if "$tool" --tool "$check" --error-exitcode 9 "$program" --short >"$log" 2>&1; then

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests on a device share: steps that a working device takes, and which device is none. */
+/* Shared by the tests on a device: steps that must succeed, and whether the device is the fake one.
+ */
 #ifndef GPU_UTIL_H
 #define GPU_UTIL_H
 
@@ -15,7 +16,8 @@ static inline void must(enum xg_status status, const char *what)
     }
 }
 
-/* The fake driver, which tests nothing here unless XGEMM_TEST_ALLOW_FAKE=1 asks for it. */
+/* Whether the device is the fake driver, whose arithmetic is not tested, unless
+ * XGEMM_TEST_ALLOW_FAKE=1. */
 static inline bool gpu_is_fake(const struct xg_dev *dev)
 {
     const char *allow = getenv("XGEMM_TEST_ALLOW_FAKE");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The DGEMM kernels: every entry, against sums of whole numbers. Copies arrive at any time, all
- * that a kernel must not read is NaN, and triangles end at the corners of tiles.
+ * Every entry of the DGEMM kernels, compared with sums of whole numbers. Copies arrive at any time,
+ * NaN fills all that a kernel must not read, and triangles end at the corners of tiles.
  */
 #define __CUDA_ARCH__ 900
 #include "simt.h"
@@ -20,7 +20,7 @@ struct entry {
 static const struct entry *launched;
 static struct xg_dgemm_args parameter;
 
-/* A matrix as XG_KERNEL_VEC4 wants it: zeros up to a multiple of 4 columns, NaN from there on. */
+/* A matrix that suits XG_KERNEL_VEC4: zeros up to a multiple of 4 columns, NaN behind them. */
 struct matrix {
     int rows, columns, ld;
     double *memory;
@@ -52,13 +52,14 @@ static bool is_upper(void)
     return parameter.wanted.kind == XG_TRIANGLE_UPPER;
 }
 
-/* The diagonal on which the corner lies that a triangle meets first of the tile at (row,col). */
+/* The diagonal of the first corner that a triangle meets in the tile at (row,col). */
 static int64_t corner(int row, int col)
 {
     return is_upper() ? col + launched->bn - 1 - row : col - row - launched->bm + 1;
 }
 
-/* A triangle that ends at a corner of a tile, or one diagonal beside it: most goes wrong there. */
+/* A triangle that ends at a corner of a tile, or one diagonal beside it, where most mistakes show.
+ */
 static void draw_wanted(int m, int n)
 {
     parameter.wanted.kind = rand() % 3;
@@ -67,7 +68,7 @@ static void draw_wanted(int m, int n)
     parameter.wanted.diagonal = corner(row, col) + rand() % 3 - 1;
 }
 
-/* Whether the tile of an element holds nothing that is wanted: then it must be left as it is. */
+/* Whether no element of the tile is wanted: then the kernel must leave it. */
 static bool is_left(int i, int j)
 {
     const int64_t first = corner(i / launched->bm * launched->bm, j / launched->bn * launched->bn);
@@ -75,8 +76,8 @@ static bool is_left(int i, int j)
            (is_upper() ? first < parameter.wanted.diagonal : first > parameter.wanted.diagonal);
 }
 
-/* Whole numbers, so that any order of additions gives the same. Returns wrong elements; one that is
- * not wanted may be as it was. */
+/* Counts wrong elements. Sums of whole numbers are the same in any order. An element that is not
+ * wanted may keep its value. */
 static long check(const struct matrix *a, const struct matrix *b, const struct matrix *c,
                   const double *before)
 {
@@ -84,26 +85,23 @@ static long check(const struct matrix *a, const struct matrix *b, const struct m
     long wrong = 0;
     for (int i = 0; i < c->rows; i++)
         for (int j = 0; j < c->ld; j++) {
-            double result = c->memory[i * c->ld + j], sum = 0.0;
-            for (int l = 0; l < p->k && j < c->columns; l++)
-                sum += (p->transa ? a->memory[l * a->ld + i] : a->memory[i * a->ld + l]) *
-                       (p->transb ? b->memory[j * b->ld + l] : b->memory[l * b->ld + j]);
-            const double old = before[i * c->ld + j];
-            sum *= p->alpha;
-            if (p->beta != 0.0 && j < c->columns)
-                sum += p->beta * old;
+            const double result = c->memory[i * c->ld + j], old = before[i * c->ld + j];
             const bool left = !memcmp(&result, &old, sizeof old);
+            long double magnitude;
             if (j >= c->columns)
                 wrong += !std::isnan(result);
             else if (is_left(i, j))
                 wrong += !left;
-            else
-                wrong += !(result == sum) && !(left && !xg_triangle_wants(&p->wanted, i, j));
+            else if (!left || xg_triangle_wants(&p->wanted, i, j))
+                wrong += result !=
+                         simt_exact((int)p->k, p->alpha, a->memory + (p->transa ? i : i * a->ld),
+                                    p->transa ? a->ld : 1, b->memory + (p->transb ? j * b->ld : j),
+                                    p->transb ? 1 : b->ld, p->beta, old, &magnitude);
         }
     return wrong;
 }
 
-/* False where a result is wrong. */
+/* False if a result is wrong. */
 static bool run_product(int m, int n, int k, int trans)
 {
     const bool transa = trans >> 1, transb = trans & 1;
@@ -147,7 +145,7 @@ static bool run_product(int m, int n, int k, int trans)
     return !wrong;
 }
 
-/* What the table says of an entry is how it was compiled. */
+/* Whether the kernel table agrees with how the entry was compiled. */
 static bool is_listed(const struct entry *entry)
 {
     for (size_t i = 0; i < xg_kernel_count; i++) {

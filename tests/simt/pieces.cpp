@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The products of pieces by mma.sync, against sums of the pieces in double precision. */
+/* The products of pieces by mma.sync, compared with sums of the pieces in long double. */
 #include "simt.h"
 
 #include "emulated/split_mma.cuh"
@@ -47,7 +47,7 @@ static operand draw(int rows, int k)
     return made;
 }
 
-/* zeros: of a row, as the guard counts them; they decide how BF16 pieces are summed. */
+/* zeros: the number of zeros in a row, from which the guard chooses how BF16 pieces are summed. */
 template <bool BF16, int TILE_N>
 static void test(int m, int n, int k, int triangle, float beta, int zeros)
 {
@@ -81,19 +81,16 @@ static void test(int m, int n, int k, int triangle, float beta, int zeros)
     for (int i = 0; i < m; i++)
         for (int j = 0; j < ldc; j++) {
             const float got = c[(size_t)(i * ldc + j)], before = old[(size_t)(i * ldc + j)];
-            const bool unwanted =
-                triangle != XG_TRIANGLE_ALL && (triangle == XG_TRIANGLE_UPPER ? j < i : j > i);
-            if (got == before && (j >= n || unwanted))
+            if (got == before && (j >= n || !xg_triangle_wants(&args.wanted, i, j)))
                 continue;
             SIMT_CHECK(j < n, "%d,%d is not of C", i, j);
-            double sum = (double)beta * (double)before, magnitude = fabs(sum);
-            for (int l = 0; l < k && j < n; l++) {
-                const double term =
-                    1.5 * a.numbers[(size_t)(i * k + l)] * b.numbers[(size_t)(j * k + l)];
-                sum += term;
-                magnitude += fabs(term);
-            }
-            const double error = fabs((double)got - sum) / magnitude * 0x1p24;
+            if (j >= n)
+                continue;
+            long double magnitude;
+            const long double sum =
+                simt_exact(k, 1.5, &a.numbers[(size_t)(i * k)], 1, &b.numbers[(size_t)(j * k)], 1,
+                           (double)beta, (double)before, &magnitude);
+            const double error = (double)(fabsl((long double)got - sum) / magnitude * 0x1p24L);
             worst = !(error <= worst) ? error : worst;
         }
     SIMT_CHECK(worst < 2, "%s, %d,%d,%d: %g units", BF16 ? "BF16" : "FP16", m, n, k, worst);

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* DGEMM by residues, against sums in long double. */
+/* DGEMM by residues, compared with sums in long double. */
 #include "simt.h"
 
 #include "emulated/dgemm_residue_sm80.cu"
 #include "emulated/residue_split_sm80.cu"
+
+extern "C" {
+#include "distribution.h"
+}
 
 namespace expansion
 {
 #include "emulated/residue_expand_sm80.cu"
 }
 
-typedef double (*element)(int row, int l);
-
-/* An operand as the kernels have it. */
+/* The form of an operand that the kernels read. */
 struct operand {
     std::vector<int8_t> residues;
     std::vector<int32_t> exponents;
@@ -90,42 +92,7 @@ static void judge_split(const operand &made, const std::vector<double> &numbers,
     SIMT_CHECK(!made.stats.not_finite, "all are finite");
 }
 
-static double random_number(int, int)
-{
-    return simt_normal();
-}
-
-static double positive(int, int)
-{
-    return simt_uniform();
-}
-
-static double integer(int, int)
-{
-    return floor(simt_uniform() * 0x1p20) - 0x1p19;
-}
-
-static double graded(int row, int)
-{
-    return ldexp(simt_normal(), row * 7 % 121 * 8 - 480);
-}
-
-static double least(int, int)
-{
-    return ldexp(simt_normal(), -1060);
-}
-
-static double huge(int, int)
-{
-    return ldexp(simt_normal(), 1010);
-}
-
-static double sparse(int, int)
-{
-    return simt_uniform() < 0.75 ? 0.0 : simt_normal();
-}
-
-/* The integers of the smaller numbers end in any bits; those of numbers near the norm in zeros. */
+/* Every fourth number is small: its integer ends in any bits, those of the others in zeros. */
 static double mixed(int, int l)
 {
     return l % 4 ? simt_normal() : simt_normal() * 0x1p-12;
@@ -136,26 +103,38 @@ static double ones(int, int)
     return 1.0;
 }
 
-/* With itself as the other operand: the sums are small numbers, or 0. */
+/* If both operands have these numbers, the sums are small numbers, or 0. */
 static double cancelling(int row, int l)
 {
     return row % 2 && l % 2 ? -1.0 - l / 2 : 1.0 + l / 2;
 }
 
-static double with_infinity(int row, int l)
-{
-    return row == 2 && l == 9 ? -INFINITY : simt_normal();
-}
+/* Numbers that the table of distributions does not have. */
+static const struct {
+    const char *name;
+    double (*element)(int row, int l);
+} own[] = {{"mixed", mixed}, {"ones", ones}, {"cancelling", cancelling}};
 
-static double with_nan(int row, int l)
+/* An element of op(A) (which 'a') or op(B), by the name of its distribution. */
+static double element(const char *name, char which, int row, int l, int k)
 {
-    return row == 3 && l == 7 ? NAN : simt_normal();
+    for (const auto &kind : own)
+        if (!strcmp(kind.name, name))
+            return kind.element(row, l);
+    struct distribution_place place = {};
+    place.seed = 1;
+    place.digits = 53;
+    place.which = which;
+    place.outer = row;
+    place.l = l;
+    place.k = k;
+    return distribution_element(distribution_named(name), place);
 }
 
 struct form {
     int m, n, k;
     bool transa, transb;
-    element a, b;
+    const char *a, *b; /* distributions */
     double alpha, beta;
     int triangle;
     bool served;
@@ -164,29 +143,25 @@ struct form {
 static void judge(const form &f, const std::vector<double> &a, const std::vector<double> &b,
                   const std::vector<double> &c, const std::vector<double> &old, int ldc)
 {
+    const struct xg_triangle wanted = {0, f.triangle};
     const double bound = f.served ? 2.5 : f.k + 4;
     double worst = 0;
     for (int i = 0; i < f.m; i++)
         for (int j = 0; j < ldc; j++) {
             const double got = c[(size_t)(i * ldc + j)], before = old[(size_t)(i * ldc + j)];
-            if (j >= f.n || (f.triangle == XG_TRIANGLE_UPPER && j < i) ||
-                (f.triangle == XG_TRIANGLE_LOWER && j > i)) {
+            if (j >= f.n || !xg_triangle_wants(&wanted, i, j)) {
                 SIMT_CHECK(!memcmp(&got, &before, sizeof got), "%d,%d is not of C", i, j);
                 continue;
             }
-            long double sum = f.beta == 0 ? 0 : (long double)f.beta * before;
-            long double magnitude = fabsl(sum);
-            for (int l = 0; l < f.k; l++) {
-                const long double term =
-                    (long double)f.alpha * a[(size_t)(i * f.k + l)] * b[(size_t)(j * f.k + l)];
-                sum += term;
-                magnitude += fabsl(term);
-            }
+            long double magnitude;
+            const long double sum =
+                simt_exact(f.k, f.alpha, &a[(size_t)(i * f.k)], 1, &b[(size_t)(j * f.k)], 1, f.beta,
+                           before, &magnitude);
             if (!std::isfinite(sum)) {
                 SIMT_CHECK(std::isnan(sum) ? std::isnan(got) : got == sum, "%d,%d: %g", i, j, got);
                 continue;
             }
-            const bool integers = f.a == integer || f.a == cancelling;
+            const bool integers = !strcmp(f.a, "integers") || !strcmp(f.a, "cancelling");
             SIMT_CHECK(!integers || got == (double)sum, "%d,%d is not the integer", i, j);
             if (f.k == 1 && f.beta == 0) /* long double may round twice */
                 SIMT_CHECK(got == a[(size_t)i] * b[(size_t)j], "%d,%d is not rounded", i, j);
@@ -207,11 +182,11 @@ static void test(const form &f)
     for (int i = 0; i < f.m; i++)
         for (int l = 0; l < f.k; l++)
             stored_a[(size_t)(f.transa ? l * lda + i : i * lda + l)] = a[(size_t)(i * f.k + l)] =
-                f.a(i, l);
+                element(f.a, 'a', i, l, f.k);
     for (int j = 0; j < f.n; j++)
         for (int l = 0; l < f.k; l++)
             stored_b[(size_t)(f.transb ? j * ldb + l : l * ldb + j)] = b[(size_t)(j * f.k + l)] =
-                f.b(j, l);
+                element(f.b, 'b', j, l, f.k);
     for (double &x : c)
         x = f.beta == 0 ? NAN : simt_normal(); /* not read */
     old = c;
@@ -266,7 +241,7 @@ static void test(const form &f)
     judge(f, a, b, c, old, ldc);
 }
 
-/* The real operand is as residue_kabi.h says, and nothing is written behind it. */
+/* Checks the real operand that residue_kabi.h describes; the kernel must not write behind it. */
 static void test_expansion(int rows, int k, bool along_k, bool of_b, bool conjugate)
 {
     const int ld = along_k ? k + 1 : rows + 2, parts = of_b ? 2 : 1;
@@ -303,27 +278,27 @@ int main()
     for (int form = 0; form < 8; form++)
         for (const int k : {1, 31, 32, 65})
             test_expansion(k % 7 + 30, k, form & 1, form & 2, form & 4);
-    const element r = random_number;
+    const char *const r = "N(0,1)", *const few = "30 % by 30 %", *const large = "near the largest";
     const int all = XG_TRIANGLE_ALL;
     static const form forms[] = {
         {130, 260, 140, false, false, r, r, 1, 0, all, true},
         {70, 37, 400, true, false, r, r, -1.5, 0.5, all, true},
-        {33, 300, 129, false, true, positive, positive, 1, 0, all, true},
+        {33, 300, 129, false, true, "U(0,1)", "U(0,1)", 1, 0, all, true},
         {140, 140, 64, true, true, r, r, 1, 1, XG_TRIANGLE_UPPER, true},
         {140, 140, 64, true, true, r, r, 1, 1, XG_TRIANGLE_LOWER, true},
-        {20, 20, 100, false, false, integer, integer, 1, 0, all, true},
+        {20, 20, 100, false, false, "integers", "integers", 1, 0, all, true},
         {130, 260, 1, false, false, r, r, 1, 0, all, true},
-        {20, 20, 64, false, true, cancelling, cancelling, 1, 0, all, true},
-        {20, 20, 200, false, false, graded, graded, 1, 0, all, true},
-        {20, 20, 200, false, false, mixed, mixed, 1, 0, all, true},
-        {20, 20, 200, false, false, least, r, 1, 0, all, true},
-        {20, 20, 200, false, false, huge, r, 0.5, 0, all, true},
-        {20, 20, 200, false, false, sparse, r, 1, 0, all, true},
-        {20, 20, 200, false, false, sparse, sparse, 1, 0.5, all, false},
-        {40, 70, 90, true, true, sparse, sparse, 1, 0, all, false},
-        {20, 20, 200, false, false, with_nan, r, 1, 0, all, false},
-        {20, 20, 200, false, false, r, with_infinity, 1, 0, all, false},
-        {20, 20, 1000, false, false, ones, ones, 1, 0, all, true},
+        {20, 20, 64, false, true, "cancelling", "cancelling", 1, 0, all, true},
+        {20, 20, 200, false, false, "graded to 2^+-400", "graded to 2^+-400", 1, 0, all, true},
+        {20, 20, 200, false, false, "mixed", "mixed", 1, 0, all, true},
+        {20, 20, 200, false, false, "subnormal A", r, 1, 0, all, true},
+        {20, 20, 200, false, false, large, large, 0.5, 0, all, true},
+        {20, 20, 200, false, false, few, r, 1, 0, all, true},
+        {20, 20, 200, false, false, few, few, 1, 0.5, all, false},
+        {40, 70, 90, true, true, few, few, 1, 0, all, false},
+        {20, 20, 200, false, false, "NaN", r, 1, 0, all, false},
+        {20, 20, 200, false, false, r, "infinities", 1, 0, all, false},
+        {20, 20, 1000, false, false, "ones", "ones", 1, 0, all, true},
     };
     for (const form &f : forms)
         test(f);

@@ -477,6 +477,20 @@ static long simt_failures;
         }                                                                                          \
     } while (0)
 
+/* beta old + alpha times a row by a column, and the sum of the terms' magnitudes. */
+static long double simt_exact(int k, double alpha, const double *a, int a_stride, const double *b,
+                              int b_stride, double beta, double old, long double *magnitude)
+{
+    long double sum = beta == 0 ? 0 : (long double)beta * old;
+    *magnitude = fabsl(sum);
+    for (int l = 0; l < k; l++) {
+        const long double term = (long double)alpha * a[l * a_stride] * b[l * b_stride];
+        sum += term;
+        *magnitude += fabsl(term);
+    }
+    return sum;
+}
+
 static uint64_t simt_state = 1;
 
 /* Uniform in [0, 1), all 53 bits. */

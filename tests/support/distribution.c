@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Operands that are hard to multiply accurately, each for a reason of its own. */
+/* Operands that are hard to multiply accurately, each for its own reason, in either precision. */
 #include "distribution.h"
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
-/* The draw-th random number of this element: uniform in (0, 1), 24 bits. */
-static float unit(const struct distribution_place *p, uint64_t draw)
+#include "src/base/problem.h"
+#include "src/host/team.h"
+
+/* The draw-th random number of this element: uniform in (0, 1), of all digits. */
+static double unit(const struct distribution_place *p, uint64_t draw)
 {
     uint64_t z = p->seed ^ ((uint64_t)p->which << 56) ^ draw << 48;
     const uint64_t words[] = {(uint64_t)p->outer, (uint64_t)p->l};
@@ -16,23 +20,30 @@ static float unit(const struct distribution_place *p, uint64_t draw)
         z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
         z ^= z >> 31;
     }
-    return ((float)(z >> 41) + 0.5f) * 0x1p-23f;
+    return ldexp((double)(z >> (65 - p->digits)) + 0.5, 1 - p->digits);
 }
 
-static float sign(const struct distribution_place *p, uint64_t draw)
+static double sign(const struct distribution_place *p, uint64_t draw)
 {
-    return unit(p, draw) < 0.5f ? -1.0f : 1.0f;
+    return unit(p, draw) < 0.5 ? -1.0 : 1.0;
 }
 
-static float gauss(const struct distribution_place *p, uint64_t draw)
+/* Uniform in (-1, 1). */
+static double signed_unit(const struct distribution_place *p)
 {
-    return sqrtf(-2.0f * logf(unit(p, draw))) * cosf(6.2831853f * unit(p, draw + 1));
+    return 2.0 * unit(p, 0) - 1.0;
 }
 
-/* A significand of 24 bits, its last one set: 1 to 2. */
-static float full_width(const struct distribution_place *p, uint64_t draw)
+static double gauss(const struct distribution_place *p, uint64_t draw)
 {
-    return 1.0f + ((float)(int32_t)(unit(p, draw) * 0x1p22f) * 2.0f + 1.0f) * 0x1p-23f;
+    return sqrt(-2.0 * log(unit(p, draw))) * cos(6.283185307179586 * unit(p, draw + 1));
+}
+
+/* Of either sign; a significand of all digits, the last of which is 1. */
+static double full_width(const struct distribution_place *p)
+{
+    const double odd = floor(ldexp(unit(p, 1), p->digits - 2)) * 2.0 + 1.0;
+    return sign(p, 0) * (1.0 + ldexp(odd, 1 - p->digits));
 }
 
 static bool in_a(const struct distribution_place *p)
@@ -40,246 +51,274 @@ static bool in_a(const struct distribution_place *p)
     return p->which == 'a';
 }
 
+static bool is_float(const struct distribution_place *p)
+{
+    return p->digits == FLT_MANT_DIG;
+}
+
+static double largest_number(const struct distribution_place *p)
+{
+    return is_float(p) ? (double)FLT_MAX : DBL_MAX;
+}
+
+/* Whether the element lies on the diagonal, which is repeated along the longer side. */
+static bool on_diagonal(const struct distribution_place *p)
+{
+    return p->l == p->outer % p->k;
+}
+
+/* The place along k, counted from the diagonal. */
+static int64_t turned(const struct distribution_place *p)
+{
+    return (p->l - p->outer % p->k + p->k) % p->k;
+}
+
+/* From -parameter to parameter while `at` goes from 0 to k. */
+static int sweep(const struct distribution_place *p, int64_t at)
+{
+    return (int)(2.0 * p->parameter * (double)at / (double)p->k - p->parameter);
+}
+
 /* --- Judged beside cuBLAS ------------------------------------------------------------------ */
 
-static float normal(const struct distribution_place *p)
+static double normal(const struct distribution_place *p)
 {
     return gauss(p, 0);
 }
 
-static float uniform(const struct distribution_place *p)
+static double uniform(const struct distribution_place *p)
 {
-    return 2.0f * unit(p, 0) - 1.0f;
+    return signed_unit(p);
 }
 
-/* Nothing cancels: what truncates while it sums shows here. */
-static float positive(const struct distribution_place *p)
+/* Sums that never cancel: they show where a kernel truncates. */
+static double positive(const struct distribution_place *p)
 {
     return unit(p, 0);
 }
 
 /* (U - 1/2) exp(parameter N). */
-static float spread(const struct distribution_place *p)
+static double spread(const struct distribution_place *p)
 {
-    return (unit(p, 0) - 0.5f) * expf((float)p->parameter * gauss(p, 1));
+    return (unit(p, 0) - 0.5) * exp(p->parameter * gauss(p, 1));
 }
 
 /* +-2^e, e uniform in +-parameter. */
-static float log_uniform(const struct distribution_place *p)
+static double log_uniform(const struct distribution_place *p)
 {
-    return sign(p, 0) * exp2f((float)p->parameter * (2.0f * unit(p, 1) - 1.0f));
+    return sign(p, 0) * exp2(p->parameter * (2.0 * unit(p, 1) - 1.0));
 }
 
-/* Rows of A and columns of B of very different size, each even in itself. */
-static float graded_outer(const struct distribution_place *p)
+/* The rows of A, and the columns of B, differ in size by up to 2^(40 parameter). */
+static double graded_outer(const struct distribution_place *p)
 {
-    return ldexpf(gauss(p, 0), (int)(p->outer % 41) - 20);
+    return ldexp(gauss(p, 0), (int)(p->outer % 41 - 20) * (int)p->parameter);
 }
 
-/* Columns of A fall as rows of B rise: each row is uneven, and each product of even size. */
-static float graded_inner(const struct distribution_place *p)
+/* A's columns decrease along k and B's rows increase: all products have the same size. */
+static double graded_inner(const struct distribution_place *p)
 {
-    int grade = (int)(2.0 * p->parameter * (double)p->l / (double)p->k - p->parameter);
-    return ldexpf(gauss(p, 0), in_a(p) ? -grade : grade);
+    const int grade = sweep(p, p->l);
+    return ldexp(gauss(p, 0), in_a(p) ? -grade : grade);
 }
 
 /* One element of each row of A and column of B is 2^parameter times the others. */
-static float outlier(const struct distribution_place *p)
+static double outlier(const struct distribution_place *p)
 {
-    float value = 2.0f * unit(p, 0) - 1.0f;
-    return p->l == p->outer * 31 % p->k ? ldexpf(value, (int)p->parameter) : value;
+    return ldexp(signed_unit(p), p->l == p->outer * 31 % p->k ? (int)p->parameter : 0);
 }
 
-/* The second half of k repeats the first with the sign changed, but for one part in 4096. */
-static float cancelling(const struct distribution_place *p)
+/* The second half of k repeats the first with the opposite sign, except for the share `parameter`.
+ */
+static double cancelling(const struct distribution_place *p)
 {
     struct distribution_place first = *p;
-    int64_t half = p->k / 2;
+    const int64_t half = p->k / 2;
     if (p->l < half || p->l >= 2 * half)
         return gauss(p, 0);
     first.l -= half;
-    float value = gauss(&first, 0);
-    return in_a(p) ? value : -value * (1.0f + 0x1p-12f * unit(p, 2));
+    const double value = gauss(&first, 0);
+    return in_a(p) ? value : -value * (1.0 + p->parameter * unit(p, 2));
 }
 
 /*
- * Demmel and others' scaled circulant: each row of A is the one above turned by a place, its
- * exponents sweep from -parameter to parameter, and B undoes the scaling.
+ * The scaled circulant of Demmel and others: each row of A is the row above, turned by one place;
+ * its exponents go from -parameter to parameter, and B has the inverse scaling.
  */
-static float circulant(const struct distribution_place *p)
+static double circulant(const struct distribution_place *p)
 {
-    int64_t turned = (p->l - p->outer % p->k + p->k) % p->k;
-    int sweep = (int)(2.0 * p->parameter * (double)turned / (double)p->k - p->parameter);
-    return ldexpf(2.0f * unit(p, 0) - 1.0f, in_a(p) ? sweep : -sweep);
+    const int exponent = sweep(p, turned(p));
+    return ldexp(signed_unit(p), in_a(p) ? exponent : -exponent);
 }
 
-/* Few products add up: parameter % of A are not zero. */
-static float sparse_a(const struct distribution_place *p)
+/* `parameter` % of the numbers differ from zero, so that few products are added. */
+static double sparse(const struct distribution_place *p)
 {
-    return in_a(p) && unit(p, 2) >= (float)p->parameter / 100.0f ? 0.0f : gauss(p, 0);
+    return unit(p, 2) >= p->parameter / 100.0 ? 0.0 : gauss(p, 0);
 }
 
-static float sparse(const struct distribution_place *p)
+static double sparse_a(const struct distribution_place *p)
 {
-    return unit(p, 2) >= (float)p->parameter / 100.0f ? 0.0f : gauss(p, 0);
+    return in_a(p) ? sparse(p) : gauss(p, 0);
 }
 
-/* A diagonal matrix, repeated where m > k: one product an element. */
-static float diagonal_a(const struct distribution_place *p)
+/* One product for each element of C. */
+static double diagonal_a(const struct distribution_place *p)
 {
-    return in_a(p) && p->l != p->outer % p->k ? 0.0f : gauss(p, 0);
+    return in_a(p) && !on_diagonal(p) ? 0.0 : gauss(p, 0);
 }
 
-/* Two products an element, at distant places of k. */
-static float two_apart(const struct distribution_place *p, bool here)
+/* Two products for each element of C, at distant places of k. */
+static double two_apart(const struct distribution_place *p, bool here)
 {
-    int64_t turned = (p->l - p->outer % p->k + p->k) % p->k;
-    return here && turned != 0 && turned != p->k / 2 ? 0.0f : gauss(p, 0);
+    return here && turned(p) != 0 && turned(p) != p->k / 2 ? 0.0 : gauss(p, 0);
 }
 
-static float two_a_row(const struct distribution_place *p)
+static double two_a_row(const struct distribution_place *p)
 {
     return two_apart(p, in_a(p));
 }
 
-static float two_a_column(const struct distribution_place *p)
+static double two_a_column(const struct distribution_place *p)
 {
     return two_apart(p, !in_a(p));
 }
 
-/* One row of A in four has a single number, at the end of k; the others are full. */
-static float sparse_rows(const struct distribution_place *p)
+/* Every fourth row of A has a single number, at the end of k; the others are full. */
+static double sparse_rows(const struct distribution_place *p)
 {
-    return in_a(p) && p->outer % 4 == 1 && p->l != p->k - 1 ? 0.0f : gauss(p, 0);
+    return in_a(p) && p->outer % 4 == 1 && p->l != p->k - 1 ? 0.0 : gauss(p, 0);
 }
 
-static float triangular(const struct distribution_place *p)
+static double triangular(const struct distribution_place *p)
 {
-    return in_a(p) && p->l > p->outer % p->k ? 0.0f : gauss(p, 0);
+    return in_a(p) && p->l > p->outer % p->k ? 0.0 : gauss(p, 0);
 }
 
-/* Blocks of 32 x 32, one in `parameter` of them not zeros: products at neighbouring places of k. */
-static float block_sparse(const struct distribution_place *p)
+/* A has blocks of 32 x 32; one of `parameter` blocks differs from zero: products at neighbouring
+ * places of k. */
+static double block_sparse(const struct distribution_place *p)
 {
-    bool there = (p->l / 32 + p->outer / 32) % (int64_t)p->parameter == 0;
-    return in_a(p) && !there ? 0.0f : gauss(p, 0);
+    const bool there = (p->l / 32 + p->outer / 32) % (int64_t)p->parameter == 0;
+    return in_a(p) && !there ? 0.0 : gauss(p, 0);
 }
 
-/* A below the normal numbers, B large enough for results among them. */
-static float subnormal_a(const struct distribution_place *p)
+/* A is below the normal numbers; B is so large that the results are normal. */
+static double subnormal_a(const struct distribution_place *p)
 {
-    return ldexpf(2.0f * unit(p, 0) - 1.0f, in_a(p) ? -127 : 100);
+    const int a = is_float(p) ? -127 : -1060, b = is_float(p) ? 100 : 900;
+    return ldexp(signed_unit(p), in_a(p) ? a : b);
 }
 
 /* --- Exact --------------------------------------------------------------------------------- */
 
-/* Integers of equal size in both; no sum reaches 2^24. */
-static float integers(const struct distribution_place *p)
+/* Whole numbers of equal size in A and B; every sum has at most all digits. */
+static double integers(const struct distribution_place *p)
 {
-    float most = floorf(sqrtf(0x1p24f / (float)p->k));
-    return roundf((2.0f * unit(p, 0) - 1.0f) * fminf(most, 4096.0f));
+    return rint(signed_unit(p) * floor(sqrt(ldexp(1.0, p->digits) / (double)p->k)));
 }
 
-/* As many bits as fit in A, -1, 0 or 1 in B. */
-static float integers_wide(const struct distribution_place *p)
+/* Numbers as long as such sums allow in A; -1, 0 and 1 in B. */
+static double integers_wide(const struct distribution_place *p)
 {
-    float most = in_a(p) ? floorf(0x1p24f / (float)p->k) - 1.0f : 1.0f;
-    return roundf((2.0f * unit(p, 0) - 1.0f) * most);
+    const double most = floor(ldexp(1.0, p->digits) / (double)p->k) - 1.0;
+    return rint(signed_unit(p) * (in_a(p) ? most : 1.0));
 }
 
-/* A of significands of 24 bits; B the identity, repeated where n > k. */
-static float identity_b(const struct distribution_place *p)
+/* A times 2^parameter. */
+static double identity_b(const struct distribution_place *p)
 {
-    return in_a(p) ? sign(p, 0) * full_width(p, 1) : (float)(p->l == p->outer % p->k);
+    return in_a(p) ? ldexp(full_width(p), (int)p->parameter) : (double)on_diagonal(p);
 }
 
-static float identity_a(const struct distribution_place *p)
+static double identity_a(const struct distribution_place *p)
 {
-    return in_a(p) ? (float)(p->l == p->outer % p->k) : sign(p, 0) * full_width(p, 1);
+    return in_a(p) ? (double)on_diagonal(p) : full_width(p);
 }
 
-static float permutation(const struct distribution_place *p)
+static double permutation(const struct distribution_place *p)
 {
-    return in_a(p) ? sign(p, 0) * full_width(p, 1) : (float)(p->l == (p->outer * 7 + 3) % p->k);
+    return in_a(p) ? full_width(p) : (double)(p->l == (p->outer * 7 + 3) % p->k);
 }
 
-static float diagonal(const struct distribution_place *p)
+static double diagonal(const struct distribution_place *p)
 {
-    float there = p->l == p->outer % p->k ? ldexpf(1.0f, (int)(p->outer % 41) - 20) : 0.0f;
-    return in_a(p) ? sign(p, 0) * full_width(p, 1) : there;
+    if (in_a(p))
+        return full_width(p);
+    return on_diagonal(p) ? ldexp(1.0, (int)(p->outer % 41) - 20) : 0.0;
 }
 
-static float largest(const struct distribution_place *p)
+static double largest(const struct distribution_place *p)
 {
-    return in_a(p) ? sign(p, 0) * FLT_MAX : (float)(p->l == p->outer % p->k);
+    return in_a(p) ? sign(p, 0) * largest_number(p) : (double)on_diagonal(p);
 }
 
 /* Where A is not zero B is: every product and every sum is zero. */
-static float complementary(const struct distribution_place *p)
+static double complementary(const struct distribution_place *p)
 {
-    return p->l % 2 == in_a(p) ? ldexpf(gauss(p, 0), (int)(p->l % 61) - 30) : 0.0f;
+    return p->l % 2 == in_a(p) ? ldexp(gauss(p, 0), (int)(p->l % 61) - 30) : 0.0;
 }
 
-static float zero_a(const struct distribution_place *p)
+static double zero_a(const struct distribution_place *p)
 {
-    return in_a(p) ? 0.0f * sign(p, 0) : gauss(p, 0);
+    return in_a(p) ? 0.0 * sign(p, 0) : gauss(p, 0);
 }
 
 /* --- Special ------------------------------------------------------------------------------- */
 
-/* One a row in every fourth row of A, one a column in every eighth column of B. */
+/* One element of every fourth row of A and of every eighth column of B. */
 static bool struck(const struct distribution_place *p)
 {
     return in_a(p) ? p->outer % 4 == 1 && p->l == p->outer * 13 % p->k
                    : p->outer % 8 == 3 && p->l == p->outer * 29 % p->k;
 }
 
-static float with_nan(const struct distribution_place *p)
+static double with_nan(const struct distribution_place *p)
 {
-    return struck(p) ? NAN : gauss(p, 0);
+    return struck(p) ? (double)NAN : gauss(p, 0);
 }
 
-static float with_infinity(const struct distribution_place *p)
+static double with_infinity(const struct distribution_place *p)
 {
-    return struck(p) ? sign(p, 3) * INFINITY : gauss(p, 0);
+    return struck(p) ? sign(p, 3) * (double)INFINITY : gauss(p, 0);
 }
 
-/* An infinity of A meets a zero of B in some columns. */
-static float infinity_by_zero(const struct distribution_place *p)
+/* In some columns an infinity of A meets a zero of B. */
+static double infinity_by_zero(const struct distribution_place *p)
 {
     if (in_a(p))
-        return struck(p) ? INFINITY : gauss(p, 0);
-    return (p->outer + p->l) % 16 ? gauss(p, 0) : 0.0f;
+        return struck(p) ? (double)INFINITY : gauss(p, 0);
+    return (p->outer + p->l) % 16 ? gauss(p, 0) : 0.0;
 }
 
-/* Positive, so that sums only grow; the rows' results lie on both sides of FLT_MAX. */
-static float overflowing(const struct distribution_place *p)
+/* Positive numbers, so that sums only grow; the largest number lies between the rows' results. */
+static double overflowing(const struct distribution_place *p)
 {
-    int scale = (int)(128 - log2((double)p->k) - 70 + (double)(p->outer % 16) - 8);
-    return ldexpf(0.5f + unit(p, 0), in_a(p) ? scale : 70);
+    const int end = is_float(p) ? FLT_MAX_EXP : DBL_MAX_EXP, b = is_float(p) ? 70 : 500;
+    const int a = (int)(end - log2((double)p->k) - b + (double)(p->outer % 16) - 8);
+    return ldexp(0.5 + unit(p, 0), in_a(p) ? a : b);
 }
 
-/* Elements of A up to FLT_MAX; the results stay below. */
-static float large(const struct distribution_place *p)
+/* Elements of A up to the largest number; the results are smaller. */
+static double large(const struct distribution_place *p)
 {
-    float value = 2.0f * unit(p, 0) - 1.0f;
-    return in_a(p) ? value * FLT_MAX : value / (float)(4 * p->k);
+    return signed_unit(p) * (in_a(p) ? largest_number(p) : 0.25 / (double)p->k);
 }
 
-static float all_subnormal(const struct distribution_place *p)
+static double all_subnormal(const struct distribution_place *p)
 {
-    return ldexpf(2.0f * unit(p, 0) - 1.0f, -127);
+    return ldexp(signed_unit(p), is_float(p) ? -127 : -1060);
 }
 
 /* Normal operands, results below the normal numbers. */
-static float subnormal_results(const struct distribution_place *p)
+static double subnormal_results(const struct distribution_place *p)
 {
-    return ldexpf(2.0f * unit(p, 0) - 1.0f, -70);
+    return ldexp(signed_unit(p), is_float(p) ? -70 : -530);
 }
 
-static float zero_rows(const struct distribution_place *p)
+static double zero_rows(const struct distribution_place *p)
 {
-    return p->outer % 3 ? gauss(p, 0) : 0.0f;
+    return p->outer % 3 ? gauss(p, 0) : 0.0;
 }
 
 const struct distribution distribution_table[] = {
@@ -292,12 +331,12 @@ const struct distribution distribution_table[] = {
     {"(U-1/2) exp 4N", RULE_CUBLAS, spread, 4},
     {"exponents +-10", RULE_CUBLAS, log_uniform, 10},
     {"exponents +-30", RULE_CUBLAS, log_uniform, 30},
-    {"graded rows, cols", RULE_CUBLAS, graded_outer, 0},
+    {"graded rows, cols", RULE_CUBLAS, graded_outer, 1},
     {"graded along k 6", RULE_CUBLAS, graded_inner, 6},
     {"graded along k 30", RULE_CUBLAS, graded_inner, 30},
     {"outlier 2^10", RULE_CUBLAS, outlier, 10},
     {"outlier 2^30", RULE_CUBLAS, outlier, 30},
-    {"cancellation", RULE_CUBLAS, cancelling, 0},
+    {"cancellation", RULE_CUBLAS, cancelling, 0x1p-12},
     {"circulant 2^6", RULE_CUBLAS, circulant, 6},
     {"circulant 2^12", RULE_CUBLAS, circulant, 12},
     {"circulant 2^24", RULE_CUBLAS, circulant, 24},
@@ -315,144 +354,48 @@ const struct distribution distribution_table[] = {
     {"blocks, 1 in 8", RULE_CUBLAS, block_sparse, 8},
     {"integers", RULE_EXACT, integers, 0},
     {"integers by -1 0 1", RULE_EXACT, integers_wide, 0},
-    {"24 bits, B identity", RULE_EXACT, identity_b, 0},
-    {"24 bits, A identity", RULE_EXACT, identity_a, 0},
+    {"all bits, B identity", RULE_EXACT, identity_b, 0},
+    {"all bits, A identity", RULE_EXACT, identity_a, 0},
     {"permutation", RULE_EXACT, permutation, 0},
     {"diagonal of 2^i", RULE_EXACT, diagonal, 0},
-    {"FLT_MAX, identity", RULE_EXACT, largest, 0},
+    {"largest, identity", RULE_EXACT, largest, 0},
     {"complementary zeros", RULE_EXACT, complementary, 0},
     {"A of +-0", RULE_EXACT, zero_a, 0},
     {"NaN", RULE_SPECIAL, with_nan, 0},
     {"infinities", RULE_SPECIAL, with_infinity, 0},
     {"infinity by zero", RULE_SPECIAL, infinity_by_zero, 0},
     {"overflow", RULE_SPECIAL, overflowing, 0},
-    {"near FLT_MAX", RULE_SPECIAL, large, 0},
+    {"near the largest", RULE_SPECIAL, large, 0},
     {"all subnormal", RULE_SPECIAL, all_subnormal, 0},
     {"subnormal results", RULE_SPECIAL, subnormal_results, 0},
     {"zero rows, cols", RULE_SPECIAL, zero_rows, 0},
+    {"exponents +-100", RULE_CUBLAS, log_uniform, 100},
+    {"exponents +-400", RULE_CUBLAS, log_uniform, 400},
+    {"graded to 2^+-400", RULE_CUBLAS, graded_outer, 20},
+    {"graded along k 200", RULE_CUBLAS, graded_inner, 200},
+    {"cancellation 2^-30", RULE_CUBLAS, cancelling, 0x1p-30},
+    {"cancellation 2^-48", RULE_CUBLAS, cancelling, 0x1p-48},
+    {"2^1023, B identity", RULE_EXACT, identity_b, 1023},
 };
-const int distribution_count = sizeof distribution_table / sizeof distribution_table[0];
+enum { DOUBLES_ALONE = 7 };
+const int distribution_doubles_count = sizeof distribution_table / sizeof distribution_table[0];
+const int distribution_count =
+    sizeof distribution_table / sizeof distribution_table[0] - DOUBLES_ALONE;
 
-/* --- Doubles ------------------------------------------------------------------------------- */
-
-/* x with the bits below those of a float, as random as these. */
-static double lengthened(const struct distribution_place *p, double x)
+const struct distribution *distribution_named(const char *name)
 {
-    return x * (1.0 + (unit(p, 8) - 0.5) * 0x1p-23 + (unit(p, 9) - 0.5) * 0x1p-46);
+    for (int d = 0; d < distribution_doubles_count; d++)
+        if (!strcmp(distribution_table[d].name, name))
+            return &distribution_table[d];
+    return NULL;
 }
 
-double distribution_widened(const struct distribution *distribution,
-                            const struct distribution_place *place)
+double distribution_element(const struct distribution *distribution,
+                            struct distribution_place place)
 {
-    const double x = (double)distribution->element(place);
-    return distribution->rule == RULE_EXACT ? x : lengthened(place, x);
+    place.parameter = distribution->parameter;
+    return distribution->element(&place);
 }
-
-/* +-x 2^e, e uniform in +-parameter. */
-static double log_uniform_d(const struct distribution_place *p)
-{
-    return lengthened(p,
-                      (double)sign(p, 0) * exp2(p->parameter * (2.0 * (double)unit(p, 1) - 1.0)));
-}
-
-static double graded_outer_d(const struct distribution_place *p)
-{
-    return ldexp(lengthened(p, (double)gauss(p, 0)), (int)(p->outer % 41 - 20) * (int)p->parameter);
-}
-
-static double graded_inner_d(const struct distribution_place *p)
-{
-    int grade = (int)(2.0 * p->parameter * (double)p->l / (double)p->k - p->parameter);
-    return ldexp(lengthened(p, (double)gauss(p, 0)), in_a(p) ? -grade : grade);
-}
-
-/* The second half of k repeats the first with the sign changed, but for the last `parameter`. */
-static double cancelling_d(const struct distribution_place *p)
-{
-    struct distribution_place first = *p;
-    int64_t half = p->k / 2;
-    if (p->l < half || p->l >= 2 * half)
-        return lengthened(p, (double)gauss(p, 0));
-    first.l -= half;
-    double value = lengthened(&first, (double)gauss(&first, 0));
-    return in_a(p) ? value : -value * (1.0 + p->parameter * (double)unit(p, 2));
-}
-
-static double subnormal_a_d(const struct distribution_place *p)
-{
-    return ldexp(lengthened(p, 2.0 * (double)unit(p, 0) - 1.0), in_a(p) ? -1060 : 900);
-}
-
-/* Integers of equal size in both; no sum reaches 2^53. */
-static double integers_d(const struct distribution_place *p)
-{
-    double most = floor(sqrt(0x1p53 / (double)p->k));
-    return rint(lengthened(p, 2.0 * (double)unit(p, 0) - 1.0) * (most - 1.0));
-}
-
-static double integers_wide_d(const struct distribution_place *p)
-{
-    double most = in_a(p) ? floor(0x1p53 / (double)p->k) - 1.0 : 1.0;
-    return rint(lengthened(p, 2.0 * (double)unit(p, 0) - 1.0) * (most - 1.0));
-}
-
-/* A significand of 53 bits, its last one set. */
-static double full_width_d(const struct distribution_place *p)
-{
-    return (double)sign(p, 0) * (1.0 + (floor((double)unit(p, 1) * 0x1p23) * 0x1p29 +
-                                        floor((double)unit(p, 2) * 0x1p23) * 64.0 + 1.0) *
-                                           0x1p-52);
-}
-
-/* B the identity, repeated where n > k; times 2^parameter. */
-static double identity_b_d(const struct distribution_place *p)
-{
-    return in_a(p) ? ldexp(full_width_d(p), (int)p->parameter) : (double)(p->l == p->outer % p->k);
-}
-
-static double permutation_d(const struct distribution_place *p)
-{
-    return in_a(p) ? full_width_d(p) : (double)(p->l == (p->outer * 7 + 3) % p->k);
-}
-
-/* Of all rows A's results lie on both sides of DBL_MAX. */
-static double overflowing_d(const struct distribution_place *p)
-{
-    int scale = (int)(1024 - log2((double)p->k) - 500 + (double)(p->outer % 16) - 8);
-    return ldexp(lengthened(p, 0.5 + (double)unit(p, 0)), in_a(p) ? scale : 500);
-}
-
-static double large_d(const struct distribution_place *p)
-{
-    double value = lengthened(p, 2.0 * (double)unit(p, 0) - 1.0);
-    return in_a(p) ? value * (DBL_MAX / 2.0) : value / (double)(4 * p->k);
-}
-
-/* All of them times 2^parameter. */
-static double small_d(const struct distribution_place *p)
-{
-    return ldexp(lengthened(p, 2.0 * (double)unit(p, 0) - 1.0), (int)p->parameter);
-}
-
-const struct distribution_double distribution_doubles[] = {
-    {"exponents +-100", RULE_CUBLAS, log_uniform_d, 100},
-    {"exponents +-400", RULE_CUBLAS, log_uniform_d, 400},
-    {"graded to 2^+-400", RULE_CUBLAS, graded_outer_d, 20},
-    {"graded along k 200", RULE_CUBLAS, graded_inner_d, 200},
-    {"cancellation 2^-30", RULE_CUBLAS, cancelling_d, 0x1p-30},
-    {"cancellation 2^-48", RULE_CUBLAS, cancelling_d, 0x1p-48},
-    {"A of 2^-1060", RULE_CUBLAS, subnormal_a_d, 0},
-    {"integers to 2^53", RULE_EXACT, integers_d, 0},
-    {"2^53 by -1 0 1", RULE_EXACT, integers_wide_d, 0},
-    {"53 bits, B identity", RULE_EXACT, identity_b_d, 0},
-    {"2^1023, B identity", RULE_EXACT, identity_b_d, 1023},
-    {"53 bits permuted", RULE_EXACT, permutation_d, 0},
-    {"beyond DBL_MAX", RULE_SPECIAL, overflowing_d, 0},
-    {"near DBL_MAX", RULE_SPECIAL, large_d, 0},
-    {"all of 2^-1060", RULE_SPECIAL, small_d, -1060},
-    {"results of 2^-1060", RULE_SPECIAL, small_d, -530},
-};
-const int distribution_doubles_count = sizeof distribution_doubles / sizeof distribution_doubles[0];
 
 /* --- Filling ------------------------------------------------------------------------------- */
 
@@ -460,8 +403,8 @@ struct fill {
     const struct distribution *distribution;
     struct distribution_place place;
     int64_t rows, cols, ld;
-    bool k_along_rows;
-    float *matrix;
+    bool along_k;
+    void *matrix;
     int workers;
 };
 
@@ -469,30 +412,39 @@ static void fill_rows(void *arg, int worker)
 {
     const struct fill *fill = arg;
     struct distribution_place place = fill->place;
-    for (int64_t i = worker; i < fill->rows; i += fill->workers) {
-        float *row = fill->matrix + i * fill->ld;
-        for (int64_t j = 0; j < fill->cols; j++) {
-            place.outer = fill->k_along_rows ? i : j;
-            place.l = fill->k_along_rows ? j : i;
-            row[j] = fill->distribution->element(&place);
+    for (int64_t i = worker; i < fill->rows; i += fill->workers)
+        for (int64_t j = 0; j < fill->ld; j++) {
+            place.outer = fill->along_k ? i : j;
+            place.l = fill->along_k ? j : i;
+            const double x = j < fill->cols ? distribution_element(fill->distribution, place) : 0.0;
+            if (is_float(&place))
+                ((float *)fill->matrix)[i * fill->ld + j] = (float)x;
+            else
+                ((double *)fill->matrix)[i * fill->ld + j] = x;
         }
-        for (int64_t j = fill->cols; j < fill->ld; j++)
-            row[j] = 0.0f;
-    }
+}
+
+static void fill_operand(struct fill *fill, struct xg_team *team, char which, int64_t outer,
+                         bool along_k, const void *matrix, int64_t ld)
+{
+    const int64_t k = fill->place.k;
+    fill->place.which = which;
+    fill->rows = along_k ? outer : k;
+    fill->cols = along_k ? k : outer;
+    fill->along_k = along_k;
+    fill->matrix = (void *)(uintptr_t)matrix;
+    fill->ld = ld;
+    xg_team_run(team, fill->workers, fill_rows, fill);
 }
 
 void distribution_fill(const struct distribution *distribution, struct xg_team *team, uint64_t seed,
-                       char which, int64_t outer, int64_t k, bool k_along_rows, float *matrix,
-                       int64_t ld)
+                       const struct xg_problem *call)
 {
-    struct fill fill = {
-        .distribution = distribution,
-        .place = {.seed = seed, .which = which, .k = k, .parameter = distribution->parameter},
-        .rows = k_along_rows ? outer : k,
-        .cols = k_along_rows ? k : outer,
-        .ld = ld,
-        .k_along_rows = k_along_rows,
-        .matrix = matrix,
-        .workers = xg_team_size(team)};
-    xg_team_run(team, fill.workers, fill_rows, &fill);
+    struct fill fill = {.distribution = distribution,
+                        .place = {.seed = seed,
+                                  .digits = call->type == XG_TYPE_D ? DBL_MANT_DIG : FLT_MANT_DIG,
+                                  .k = call->k},
+                        .workers = xg_team_size(team)};
+    fill_operand(&fill, team, 'a', call->m, !call->transa, call->a, call->lda);
+    fill_operand(&fill, team, 'b', call->n, call->transb, call->b, call->ldb);
 }

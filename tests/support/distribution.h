@@ -1,59 +1,51 @@
 /* SPDX-License-Identifier: MIT */
-/* Operands for tests of accuracy: what the numbers of a matrix are like, as a table. */
+/* Operands for tests of accuracy: a table of distributions of the numbers of a matrix. */
 #ifndef DISTRIBUTION_H
 #define DISTRIBUTION_H
 
-#include "src/host/team.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct xg_problem;
+struct xg_team;
 
 /* How a result is judged. */
 enum distribution_rule {
-    RULE_CUBLAS,  /* max and rms error no worse than cuBLAS's */
-    RULE_EXACT,   /* the exact sums are floats, and the result is them */
-    RULE_SPECIAL, /* NaN and infinities where they belong, finite elements within the bound */
+    RULE_CUBLAS,  /* the largest and the rms error are at most cuBLAS's */
+    RULE_EXACT,   /* the exact sums are numbers of the type, and the result equals them */
+    RULE_SPECIAL, /* NaN and infinities are where they belong, finite elements within the bound */
 };
 
 /* One element: of A (which 'a', outer is its row of op(A)) or of B ('b', outer its column). */
 struct distribution_place {
     uint64_t seed;
+    int digits; /* of the type: FLT_MANT_DIG or DBL_MANT_DIG */
     char which;
     int64_t outer, l, k; /* l: its place along k */
-    double parameter;
+    double parameter;    /* set by distribution_element */
 };
 
+/* Floats are the returned doubles, rounded. */
 struct distribution {
-    const char *name;
-    enum distribution_rule rule;
-    float (*element)(const struct distribution_place *place);
-    double parameter;
-};
-
-/* In the order of the rules. */
-extern const struct distribution distribution_table[];
-extern const int distribution_count;
-
-/* What is hard for doubles alone. */
-struct distribution_double {
     const char *name;
     enum distribution_rule rule;
     double (*element)(const struct distribution_place *place);
     double parameter;
 };
 
-extern const struct distribution_double distribution_doubles[];
-extern const int distribution_doubles_count;
+/* The first distribution_count rows are for either type; all rows are for doubles. */
+extern const struct distribution distribution_table[];
+extern const int distribution_count, distribution_doubles_count;
 
-/* An element of a line of floats as a double: all 53 bits are drawn, except where sums are exact.
- */
-double distribution_widened(const struct distribution *distribution,
-                            const struct distribution_place *place);
+/* NULL if no row has the name. */
+const struct distribution *distribution_named(const char *name);
 
-/*
- * Fills op(A) (outer = m) or op(B) (outer = n) in its storage: (outer,k) with k along the rows when
- * k_along_rows, else (k,outer); what is between the rows becomes zero. The same seed gives the same
- * numbers in either storage and with any team.
- */
+double distribution_element(const struct distribution *distribution,
+                            struct distribution_place place);
+
+/* Fills A and B of the call, floats or doubles, with zeros between the rows. The same seed gives
+ * the same op(A) and op(B) in any storage and with any team. */
 void distribution_fill(const struct distribution *distribution, struct xg_team *team, uint64_t seed,
-                       char which, int64_t outer, int64_t k, bool k_along_rows, float *matrix,
-                       int64_t ld);
+                       const struct xg_problem *call);
 
 #endif

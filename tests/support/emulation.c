@@ -38,7 +38,7 @@ float emulation_step(float sum, const float *a, const float *b)
         return 0.0f;
     const int last = exponent_of(largest) - CUT_BITS;
     const double scale = power_of_two(-last);
-    int64_t total = (int64_t)((double)sum * scale); /* conversions cut towards zero */
+    int64_t total = (int64_t)((double)sum * scale); /* conversions round towards zero */
     for (int i = 0; i < STEP; i++)
         total += (int64_t)(product[i] * scale);
     int64_t size = llabs(total);
@@ -59,8 +59,7 @@ static float rounded(float x, int bits, int least)
     return (float)(rint((double)x / scale) * scale);
 }
 
-/* Scales a row so that its largest number is in [2^target, 2^(target+1)); the exponent for that. */
-static int scale_of(const struct emulation_row *row, int target)
+int emulation_scale(const struct emulation_row *row, int target)
 {
     float largest = 0.0f;
     for (int64_t l = 0; l < row->k; l++)
@@ -93,8 +92,8 @@ bool emulation_row_create(struct emulation_row *row, const float *number, int64_
         row->fp16[p] = row->number + (1 + p) * row->padded_k;
     for (int p = 0; p < XG_SPLIT_BF16_PIECES; p++)
         row->bf16[p] = row->number + (1 + XG_SPLIT_FP16_PIECES + p) * row->padded_k;
-    row->fp16_scale = scale_of(row, XG_SPLIT_FP16_TARGET);
-    row->bf16_scale = scale_of(row, XG_SPLIT_BF16_TARGET);
+    row->fp16_scale = emulation_scale(row, XG_SPLIT_FP16_TARGET);
+    row->bf16_scale = emulation_scale(row, XG_SPLIT_BF16_TARGET);
     split(row->fp16, XG_SPLIT_FP16_PIECES, row, row->fp16_scale, FP16_BITS, FP16_LEAST);
     split(row->bf16, XG_SPLIT_BF16_PIECES, row, row->bf16_scale, BF16_BITS, BF16_LEAST);
     return true;
@@ -176,15 +175,19 @@ void emulation_count(struct xg_split_stats *stats, const struct emulation_row *r
 {
     float largest = 0.0f, least = HUGE_VALF;
     int64_t good = 0, small = 0, there = 0;
+    bool finite = true;
     uint32_t bits;
     for (int64_t l = 0; l < row->k; l++) {
         float x = fabsf(row->number[l]), scaled = ldexpf(x, row->fp16_scale);
+        finite &= isfinite(x);
         largest = fmaxf(largest, x);
         least = x != 0.0f ? fminf(least, x) : least;
         good += scaled >= 64.0f;
         small += scaled != 0.0f && scaled < 0.25f;
         there += scaled != 0.0f;
     }
+    if (!finite) /* no pieces serve */
+        largest = INFINITY;
     if (largest == 0.0f)
         return;
     memcpy(&bits, &largest, sizeof bits);

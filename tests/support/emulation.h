@@ -37,11 +37,15 @@ struct emulation_row {
 bool emulation_row_create(struct emulation_row *row, const float *number, int64_t k);
 void emulation_row_destroy(struct emulation_row *row);
 
+/* The exponent that scales the largest number into [2^target, 2^(target+1)); 0 if all are 0. */
+int emulation_scale(const struct emulation_row *row, int target);
+
 /* An element of C, in FP32's range but not rounded to it where it is below the normal numbers. */
 double emulation_element(enum emulation how, const struct emulation_row *a,
                          const struct emulation_row *b);
 
-/* Raises the statistics to what a split counts of this row. */
+/* Raises the statistics to what a split counts of this row, whose numbers may be infinite or NaN.
+ * Reads number, k and fp16_scale. */
 void emulation_count(struct xg_split_stats *stats, const struct emulation_row *row);
 
 /* What the kernels do upon a verdict. */

@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* No false alarm: right products of many kinds, added up as devices do, are never called wrong.
- * Contract 9.6. */
+/* No false alarm: verification never calls a right product wrong, whatever its numbers and the
+ * order of its sums. Contract 9.6. */
 
 /*
  * Small products over the distributions of the accuracy suite, all transposes, paddings, alpha and
- * beta, in FP32 in several orders, in pieces as Hopper's tensor cores add them (kernels/NOTES.md),
- * and in TF32; and as many of doubles: 20,000 of each, or as many as XT_VERIFY_PRODUCTS says. The
- * worst cases of the bounds must come near: what is wrong by a bound too small by ten would show.
+ * beta, in FP32 in several orders, in pieces as Hopper's tensor cores add them
+ * (tests/support/emulation.c), and in TF32; and as many products of doubles: 20,000 of each, or
+ * XT_VERIFY_PRODUCTS. Some sums must come close to the bounds: a bound that is ten times too small
+ * raises an alarm.
  */
 #include <fenv.h>
 #include <math.h>
 
 #include "src/verify/verify.h"
 #include "tests/support/distribution.h"
+#include "tests/support/emulation.h"
 #include "tests/support/guarded.h"
 
-enum { PRODUCTS = 20000, PRODUCTS_SHORT = 2000, BLOCK = 32, STEP = 16, DEPTH_MAX = 30000 };
+enum { PRODUCTS = 20000, PRODUCTS_SHORT = 2000, DEPTH_MAX = 30000 };
 
 static struct xg_team *team;
 
-/* --- Sums as they are made ------------------------------------------------------------------ */
+/* --- Sums in the orders of devices
+ * ------------------------------------------------------------------ */
 
 enum order { FMA, ROUNDED, BACKWARDS, FOUR, SLICES, FP16X3, BF16X6, TF32, ORDERS };
 static const char *const names[ORDERS] = {"FMA",    "rounded", "backwards", "four sums",
@@ -47,75 +50,47 @@ static float sum_in_order(const struct factors *f, enum order order)
     return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-/* x to so many bits, to the nearest or cut. */
-static double to_bits(double x, int bits, bool tiling)
+/* x truncated to so many bits. */
+static double to_bits(double x, int bits)
 {
     int exponent;
-    double fraction = frexp(x, &exponent), scaled = ldexp(fraction, bits);
-    return isfinite(x) ? ldexp(tiling ? trunc(scaled) : rint(scaled), exponent - bits) : x;
+    const double fraction = frexp(x, &exponent);
+    return isfinite(x) ? ldexp(trunc(ldexp(fraction, bits)), exponent - bits) : x;
 }
 
-/* One step of a tensor core: the old sum and 16 products, each cut 25 bits below the largest. */
-static double step(double sum, const double *a, const double *b)
-{
-    double terms[STEP + 1] = {sum}, largest = fabs(sum), total = 0;
-    int exponent;
-    for (int i = 0; i < STEP; i++) {
-        terms[i + 1] = a[i] * b[i];
-        largest = fmax(largest, fabs(terms[i + 1]));
-    }
-    frexp(largest, &exponent);
-    for (int i = 0; i <= STEP; i++)
-        total += ldexp(trunc(ldexp(terms[i], 26 - exponent)), exponent - 26);
-    return to_bits(total, 24, true);
-}
-
-/* The pieces of 32 numbers: what is left of each after the piece before, rounded. */
-static void split(const float *x, int64_t count, int pieces, int bits, double (*out)[BLOCK])
-{
-    for (int i = 0; i < BLOCK; i++) {
-        double rest = i < count ? (double)x[i] : 0;
-        for (int p = 0; p < pieces; p++) {
-            out[p][i] = to_bits(rest, bits, false);
-            rest -= out[p][i];
-        }
-    }
-}
-
+/* With the pieces that the guard chooses for these factors, at least BF16's if bf16. */
 static float sum_of_pieces(const struct factors *f, bool bf16)
 {
-    static const int fp16_pairs[][2] = {{1, 0}, {0, 1}, {0, 0}};
-    static const int bf16_pairs[][2] = {{2, 0}, {0, 2}, {1, 1}, {1, 0}, {0, 1}, {0, 0}};
-    const int(*pairs)[2] = bf16 ? bf16_pairs : fp16_pairs;
-    float total = 0;
-    for (int64_t l = 0; l < f->k; l += BLOCK) {
-        double a[3][BLOCK], b[3][BLOCK], sum = 0;
-        split(f->a + l, f->k - l, bf16 ? 3 : 2, bf16 ? 8 : 11, a);
-        split(f->b + l, f->k - l, bf16 ? 3 : 2, bf16 ? 8 : 11, b);
-        for (int p = 0; p < (bf16 ? 6 : 3); p++)
-            for (int s = 0; s < BLOCK; s += STEP)
-                sum = step(sum, a[pairs[p][0]] + s, b[pairs[p][1]] + s);
-        total += (float)sum;
-    }
-    return total;
+    struct emulation_row a, b;
+    struct xg_split_stats a_stats = {0}, b_stats = {0};
+    if (!emulation_row_create(&a, f->a, f->k) || !emulation_row_create(&b, f->b, f->k))
+        exit(XT_HARD);
+    emulation_count(&a_stats, &a);
+    emulation_count(&b_stats, &b);
+    struct xg_split_verdict verdict = xg_split_judge(&a_stats, &b_stats, f->k);
+    if (bf16 && verdict.kind == XG_SPLIT_FP16)
+        verdict.kind = XG_SPLIT_BF16;
+    const double sum = emulation_element(emulation_of(verdict), &a, &b);
+    emulation_row_destroy(&a);
+    emulation_row_destroy(&b);
+    return (float)sum;
 }
 
 /* TF32 has FP32's exponents: subnormal numbers lose more. */
 static double to_tf32(float x)
 {
-    return fabsf(x) < 0x1p-126f ? trunc((double)x * 0x1p136) * 0x1p-136
-                                : to_bits((double)x, 11, true);
+    return fabsf(x) < 0x1p-126f ? trunc((double)x * 0x1p136) * 0x1p-136 : to_bits((double)x, 11);
 }
 
 static float sum_tf32(const struct factors *f)
 {
     double sum = 0;
     for (int64_t l = 0; l < f->k; l++)
-        sum = to_bits(sum + to_tf32(f->a[l]) * to_tf32(f->b[l]), 24, true);
+        sum = to_bits(sum + to_tf32(f->a[l]) * to_tf32(f->b[l]), 24);
     return (float)sum;
 }
 
-/* Far from overflow. */
+/* Whether the sums are far from overflow. */
 static bool serves_pieces(const struct factors *f)
 {
     float a = 0, b = 0;
@@ -126,7 +101,7 @@ static bool serves_pieces(const struct factors *f)
     return isfinite(a) && isfinite(b) && (double)a * (double)b < 0x1p110;
 }
 
-/* Where no pieces serve, FP32 does. */
+/* In FP32 where pieces do not serve. */
 static float sum_of(const struct factors *f, enum order order)
 {
     if (order < FP16X3 || !serves_pieces(f))
@@ -143,7 +118,7 @@ static const float *copy_factor(float *to, const float *from, int64_t k, int64_t
     return to;
 }
 
-/* A program's environment that also flushes to zero, where there is such a thing. */
+/* A rounding mode of enter: to nearest, and subnormal numbers become zero (x86 alone). */
 enum { FLUSHING = -1 };
 
 static void enter(int rounding)
@@ -157,7 +132,7 @@ static void enter(int rounding)
 #endif
 }
 
-/* The CPU combines with C in the program's environment. */
+/* The CPU adds to C in the floating-point environment of the program. */
 static void compute(const struct xg_problem *call, enum order order, int rounding)
 {
     static float a[DEPTH_MAX], b[DEPTH_MAX];
@@ -187,7 +162,7 @@ static int64_t draw(uint64_t *state, int64_t least, int64_t most)
     return least + (int64_t)(fabsf(xt_random(state)) * (float)(most - least + 1));
 }
 
-/* Small, but every tenth deeper. */
+/* Small shapes; every tenth has a large k. */
 static struct fx_shape draw_shape(uint64_t *state, int64_t number)
 {
     static const float alphas[] = {1.0f, 1.0f, -1.0f, 0.3f, 1e-20f, 1e20f};
@@ -202,7 +177,8 @@ static struct fx_shape draw_shape(uint64_t *state, int64_t number)
                              .pad = draw(state, 0, 3)};
 }
 
-/* The most that was found of each order, in units of where rows are looked at closer. */
+/* The largest deviation of each order, in units of the threshold above which verification computes
+ * a row again. */
 static double most[ORDERS];
 static int64_t rows, rows_computed, rows_skipped;
 
@@ -215,12 +191,9 @@ static void test_product(int64_t number, uint64_t *state)
     struct fx_shape shape = draw_shape(state, number / 8);
     struct fx_product product = fx_product_create(&shape, (uint64_t)number);
     struct xg_problem *call = &product.call;
-    distribution_fill(distribution, team, (uint64_t)number, 'a', call->m, call->k, !call->transa,
-                      product.a, call->lda - shape.pad);
-    distribution_fill(distribution, team, (uint64_t)number, 'b', call->n, call->k, call->transb,
-                      product.b, call->ldb - shape.pad);
     call->lda -= shape.pad;
     call->ldb -= shape.pad;
+    distribution_fill(distribution, team, (uint64_t)number, call);
     if (number % 5 == 0)
         for (size_t i = 0; i < product.c_elems; i++)
             product.c_all[i] *= 0x1p-130f;
@@ -283,7 +256,8 @@ static void compute_doubles(const struct xg_problem *call, enum order order, int
         }
 }
 
-/* Exponents spread by up to 2^(2 spread); every 40th factor has a NaN or an infinity. */
+/* The numbers differ by factors of up to 2^(2 spread); every 40th operand has a NaN, an infinity or
+ * a zero. */
 static void draw_doubles(double *x, int64_t count, double spread, double scale, uint64_t *state)
 {
     static const double odd[] = {NAN, INFINITY, -INFINITY, 0};
@@ -325,7 +299,7 @@ static void test_doubles(int64_t number, uint64_t *state)
     xg_verify_destroy(verify);
 }
 
-/* Sums whose roundings all go one way: every row is doubted, and none is wrong. */
+/* Sums whose roundings all have one sign: verification computes rows again, and none is wrong. */
 static void test_constant(float a, float b, enum order order)
 {
     const struct fx_shape shape = {6, 40, DEPTH_MAX, false, true, 1, 0, 0};
@@ -345,7 +319,7 @@ static void test_constant(float a, float b, enum order order)
              report.value, report.exact, report.bound);
     XT_CHECK(order >= FP16X3 || report.rows_computed == XG_VERIFY_ROWS, "%s: %g of a threshold",
              names[order], report.deviation);
-    /* Of many doubted rows the worst is among those that are looked at. */
+    /* The worst row is among those that are computed again. */
     ((float *)call->c)[5 * call->ldc + 7] *= 1.5f;
     xg_verify_check(verify, order < FP16X3 ? XG_SUMS_FP32 : XG_SUMS_PIECES, &report);
     XT_CHECK(report.wrong && report.row == 5 && report.column == 7, "%s: not found", names[order]);
@@ -374,7 +348,7 @@ int main(void)
     for (int order = 0; order < ORDERS; order++)
         printf(" %s %.2g", names[order], most[order]);
     printf("\n");
-    /* An alarm that never comes near sounding says nothing. */
+    /* The test means something only if some rows exceeded the threshold and few were skipped. */
     XT_CHECK(rows_computed > 0 && rows_skipped < rows / 10, "%ld of %ld rows skipped",
              (long)rows_skipped, (long)rows);
     return xt_done();

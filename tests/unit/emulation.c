@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The guard of products of pieces, held against what the kernels' arithmetic is computed to err. */
+/* The guard of products of pieces, compared with the computed errors of the kernels' arithmetic. */
 #include "tests/support/emulation.h"
 
 #include <math.h>
@@ -8,11 +8,9 @@
 #include "tests/support/reference.h"
 #include "tests/support/xt.h"
 
-/*
- * cuBLAS is taken for one FFMA sum in order of k, which it was seen to be (kernels/NOTES.md). The
- * rule is that of tests/gpu/accuracy; but the largest error of 3072 elements varies more than that
- * of 65536.
- */
+/* cuBLAS is computed as one FFMA sum in order of k, which measurements showed (kernels/NOTES.md).
+ * The rule is that of tests/gpu/accuracy; but the largest error of 3072 elements varies more than
+ * that of 65536. */
 static const double WORSE_RMS = 1.10, WORSE_MAX = 1.25;
 enum { M = 64, N = 96, K_MAX = 4096, ELEMENTS = REFERENCE_ROWS * N };
 
@@ -28,11 +26,16 @@ static void create_rows(struct emulation_row *rows, const float *matrix, int cou
             exit(XT_HARD);
 }
 
+static struct xg_problem call_of(int64_t k)
+{
+    return (struct xg_problem){
+        .transb = true, .m = M, .n = N, .k = k, .alpha = 1.0f, .a = a, .lda = k, .b = b, .ldb = k};
+}
+
 /* The operands in a and b, (M,k) and (N,k), with rows and exact sums. */
 static void open_operands(int64_t k)
 {
-    struct xg_problem call = {
-        .transb = true, .m = M, .n = N, .k = k, .alpha = 1.0f, .a = a, .lda = k, .b = b, .ldb = k};
+    const struct xg_problem call = call_of(k);
     create_rows(a_rows, a, M, k);
     create_rows(b_rows, b, N, k);
     if (!reference_create(&reference, &call, team))
@@ -76,7 +79,7 @@ static float step_of(float sum, float x, float times, int count)
     return emulation_step(sum, left, right);
 }
 
-/* What was measured of the device (kernels/NOTES.md). */
+/* These results were measured on a device (kernels/NOTES.md). */
 static void test_step(void)
 {
     float left[16] = {1.0f, -1.0f, 0x1p-13f}, right[16] = {1.0f, 1.0f, 0x1p-12f};
@@ -90,7 +93,7 @@ static void test_step(void)
     XT_CHECK(step_of(0.0f, 0.0f, 1.0f, 16) == 0.0f);
 }
 
-/* BF16's pieces are the number; FP16's miss it by up to a unit in the last of 23 bits. */
+/* BF16's pieces add up to the number; FP16's differ by up to a unit in the last of 23 bits. */
 static void test_pieces(void)
 {
     enum { K = 1000 };
@@ -136,7 +139,7 @@ static void draw(int64_t k, int64_t products, enum place place, bool positive, u
         }
 }
 
-/* What the guard chooses is no worse than FFMA. */
+/* The guard's choice errs no more than FFMA. */
 static void check_choice(const char *name, int64_t k)
 {
     struct xg_split_verdict verdict = accuracy(k);
@@ -155,7 +158,7 @@ static void test_few(void)
             for (int way = 0; way < 4; way++) {
                 enum place place = way & 1 ? NEIGHBOURS : SCATTERED;
                 char name[80];
-                /* The exception: see test_neighbours. */
+                /* See test_neighbours. */
                 if (place == NEIGHBOURS && counts[n] < 4)
                     continue;
                 snprintf(name, sizeof name, "%ld products, %s, %s", (long)counts[n],
@@ -167,10 +170,8 @@ static void test_few(void)
             }
 }
 
-/*
- * Where largest errors are not FFMA's: two or three products at neighbouring places of k, whose
- * sizes differ, are cut by one step of the tensor core.
- */
+/* Here the largest errors exceed FFMA's: one step of the tensor core truncates two or three
+ * products at neighbouring places of k, whose sizes differ. */
 static void test_neighbours(void)
 {
     enum { K = 128 };
@@ -186,7 +187,7 @@ static void test_neighbours(void)
     }
 }
 
-/* Without its thresholds the guard would let these through. */
+/* The thresholds of the guard exclude these. */
 static void test_needed(void)
 {
     static const struct {
@@ -214,12 +215,12 @@ static void test_needed(void)
 
 static void test_distributions(int64_t k)
 {
+    const struct xg_problem call = call_of(k);
     for (int d = 0; d < distribution_count; d++) {
         const struct distribution *distribution = &distribution_table[d];
         if (distribution->rule == RULE_SPECIAL)
             continue;
-        distribution_fill(distribution, team, 1, 'a', M, k, true, a, k);
-        distribution_fill(distribution, team, 1, 'b', N, k, true, b, k);
+        distribution_fill(distribution, team, 1, &call);
         open_operands(k);
         if (distribution->rule == RULE_CUBLAS) {
             check_choice(distribution->name, k);
@@ -257,7 +258,7 @@ static void test_rule(void)
     right.lack_max++;
     XT_CHECK(is(xg_split_judge(&left, &right, k), XG_SPLIT_BF16, XG_SPLIT_SOME));
 
-    /* Small numbers are no zeros. */
+    /* Small numbers do not count as zeros. */
     left = right = dense;
     left.lack_max = right.lack_max = 4000;
     XT_CHECK(is(xg_split_judge(&left, &right, k), XG_SPLIT_BF16, XG_SPLIT_MANY));
@@ -265,7 +266,7 @@ static void test_rule(void)
     left.small_max = 513;
     XT_CHECK(is(xg_split_judge(&left, &right, k), XG_SPLIT_BF16, XG_SPLIT_MANY));
 
-    /* More zeros in both than there are places. */
+    /* Both operands together have more zeros than k places. */
     left.lack_max = right.lack_max = left.zero_max = right.zero_max = 4000;
     XT_CHECK(is(xg_split_judge(&left, &right, k), XG_SPLIT_BF16, XG_SPLIT_FEW));
     left.spread_max = 81;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The judges of gpu/accuracy judged: what is right passes them, what is wrong does not. */
+/* The judges of gpu/accuracy: right results pass them, wrong ones do not. */
 #include <math.h>
 
 #include "src/verify/cpu.h"
@@ -10,12 +10,14 @@
 enum { M = 70, N = 45, K = 33 };
 
 static struct xg_team *team;
-static float a[M * K], b[K * N];
+static double a[M * K], b[K * N]; /* or floats */
 static float c[REFERENCE_ROWS * N];
 
-static struct xg_problem draw(const struct distribution *distribution, bool transa, bool transb)
+static struct xg_problem draw(enum xg_type type, const struct distribution *distribution,
+                              bool transa, bool transb)
 {
-    struct xg_problem call = {.transa = transa,
+    struct xg_problem call = {.type = type,
+                              .transa = transa,
                               .transb = transb,
                               .m = M,
                               .n = N,
@@ -25,26 +27,25 @@ static struct xg_problem draw(const struct distribution *distribution, bool tran
                               .lda = transa ? M : K,
                               .b = b,
                               .ldb = transb ? K : N};
-    distribution_fill(distribution, team, 3, 'a', M, K, !transa, a, call.lda);
-    distribution_fill(distribution, team, 3, 'b', N, K, transb, b, call.ldb);
+    distribution_fill(distribution, team, 3, &call);
     return call;
 }
 
-/* Sums and absolute sums against the engine's own exact elements, in every storage. */
+/* Compares sums and absolute sums with the engine's own exact elements, in every storage. */
 static void test_sums(void)
 {
     for (int trans = 0; trans < 4; trans++) {
         struct reference reference;
-        struct xg_problem call = draw(&distribution_table[0], trans >> 1, trans & 1);
+        struct xg_problem call = draw(XG_TYPE_S, &distribution_table[0], trans >> 1, trans & 1);
         XT_CHECK(reference_create(&reference, &call, team), "no memory");
         for (int r = 0; r < REFERENCE_ROWS; r++)
             for (int64_t j = 0; j < N; j++) {
                 double magnitude,
                     exact = xg_cpu_element(&call, reference.row[r], j, 0.0f, &magnitude);
-                XT_CHECK_LE(fabs(reference.sum[r * N + j] - exact), 1e-13 * magnitude,
-                            "sum of row %d", r);
-                XT_CHECK_LE(fabs(reference.absolute[r * N + j] - magnitude), 1e-13 * magnitude,
-                            "absolute sum of row %d", r);
+                XT_CHECK_LE((double)fabsl(reference.sum[r * N + j] - (long double)exact),
+                            1e-13 * magnitude, "sum of row %d", r);
+                XT_CHECK_LE((double)fabsl(reference.absolute[r * N + j] - (long double)magnitude),
+                            1e-13 * magnitude, "absolute sum of row %d", r);
             }
         reference_destroy(&reference);
     }
@@ -53,7 +54,7 @@ static void test_sums(void)
 static void test_wrong(void)
 {
     struct reference reference;
-    struct xg_problem call = draw(&distribution_table[1], false, false);
+    struct xg_problem call = draw(XG_TYPE_S, &distribution_table[1], false, false);
     enum { COUNT = REFERENCE_ROWS * N };
     XT_CHECK(reference_create(&reference, &call, team), "no memory");
     for (int e = 0; e < COUNT; e++)
@@ -66,38 +67,45 @@ static void test_wrong(void)
     c[COUNT - 1] += (float)reference.absolute[COUNT - 1] * 0x1p-18f;
     struct score off = reference_score(&reference, c, 1.0f, 0.0f, NULL);
     XT_CHECK(off.max > 63.0 && off.max < 66.0, "64 units off, %.3g seen", off.max);
-    XT_CHECK(!score_within(&off, &rounded, 4.0), "an error of 64 units passes");
-    XT_CHECK(score_within(&rounded, &off, 1.0), "a smaller error does not pass");
+    XT_CHECK(!score_within(&off, &rounded, 4.0, 4.0), "an error of 64 units passes");
+    XT_CHECK(score_within(&rounded, &off, 1.0, 1.0), "a smaller error does not pass");
     XT_CHECK(reference_unrounded(&reference, c) == 1, "a sum that is not the rounded one passes");
     XT_CHECK(reference_misplaced(&reference, c) == 1, "a sum beyond the bound passes");
 
     c[7] = NAN;
     struct score nan = reference_score(&reference, c, 1.0f, 0.0f, NULL);
-    XT_CHECK(!score_within(&nan, &off, 1e30) && !score_within(&off, &nan, 1e30), "NaN passes");
+    XT_CHECK(!score_within(&nan, &off, 1e30, 1e30) && !score_within(&off, &nan, 1e30, 1e30),
+             "NaN passes");
     XT_CHECK(reference_misplaced(&reference, c) == 2, "NaN in place of a number passes");
     c[7] = INFINITY;
     XT_CHECK(reference_misplaced(&reference, c) == 2, "infinity in place of a number passes");
     reference_destroy(&reference);
 }
 
-/* Every distribution is what its rule says: exact sums are floats, special ones have specials. */
-static void test_distributions(void)
+/* Every distribution suits its rule: under RULE_EXACT the exact sums are numbers of the type, and
+ * under RULE_CUBLAS they are finite and some of them are not. */
+static void test_distributions(enum xg_type type)
 {
-    for (int d = 0; d < distribution_count; d++) {
+    const int count = type == XG_TYPE_D ? distribution_doubles_count : distribution_count;
+    for (int d = 0; d < count; d++) {
         const struct distribution *distribution = &distribution_table[d];
         struct reference reference;
-        struct xg_problem call = draw(distribution, d & 2, d & 1);
+        struct xg_problem call = draw(type, distribution, d & 2, d & 1);
         XT_CHECK(reference_create(&reference, &call, team), "no memory");
         long unrounded = 0, finite = 0;
         for (int e = 0; e < REFERENCE_ROWS * N; e++) {
-            unrounded += (double)(float)reference.sum[e] != reference.sum[e];
-            finite += isfinite(reference.sum[e]) && isfinite(reference.absolute[e]);
+            const double rounded =
+                type == XG_TYPE_D ? (double)reference.sum[e] : (double)(float)reference.sum[e];
+            unrounded += (long double)rounded != reference.sum[e];
+            finite += isfinite(rounded) && isfinite((double)reference.absolute[e]);
         }
         if (distribution->rule == RULE_EXACT)
-            XT_CHECK(unrounded == 0, "%s: %ld sums are no floats", distribution->name, unrounded);
+            XT_CHECK(unrounded == 0, "type %d, %s: %ld sums are inexact", type, distribution->name,
+                     unrounded);
         if (distribution->rule == RULE_CUBLAS)
-            XT_CHECK(finite == REFERENCE_ROWS * N && unrounded > 0, "%s: %ld finite, %ld inexact",
-                     distribution->name, finite, unrounded);
+            XT_CHECK(finite == REFERENCE_ROWS * N && unrounded > 0,
+                     "type %d, %s: %ld finite, %ld inexact", type, distribution->name, finite,
+                     unrounded);
         reference_destroy(&reference);
     }
 }
@@ -108,7 +116,8 @@ int main(void)
         return XT_HARD;
     test_sums();
     test_wrong();
-    test_distributions();
+    test_distributions(XG_TYPE_S);
+    test_distributions(XG_TYPE_D);
     xg_team_destroy(team);
     return xt_done();
 }
