@@ -291,12 +291,10 @@ static void decide(int index, bool lists)
         draw_product(family, &call, &batch);
     for (now->state = XG_ENGINE_COLD; now->state <= XG_ENGINE_READY; now->state++, group++) {
         rewind(out);
-        fprintf(out,
-                "%d %s %s setting %d cores %d left %d threads %d crowd %d spin %g shared %d "
-                "cublas %d",
+        fprintf(out, "%d %s %s setting %d cores %d left %d threads %d crowd %d spin %g shared %d",
                 index, devices[machine.device].name, states[now->state],
                 (int)(machine.conf - settings), now->cores, now->cores_left, now->cpu_threads,
-                now->under_way, now->spin_s, now->pool_is_shared, machine.open.facts.cublas);
+                now->under_way, now->spin_s, now->pool_is_shared);
         const struct xg_decision decision = family == ROUTINE ? decide_routine(&machine, &routine)
                                                               : decide_product(&machine, &call);
         fprintf(out, ": %s, %s, start %d wait %d\n", xg_place_text(decision.place),
