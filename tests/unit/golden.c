@@ -136,8 +136,8 @@ static void draw_extents(int64_t *m, int64_t *n, int64_t *k)
     *k = cube ? *m : extent(least, 14);
 }
 
-/* A problem as problem.h describes it, but without triangles, on which no decision depends. Half of
- * them are of floats, for which the table has the most kernels. */
+/* A problem as problem.h describes it, but without triangles, on which no decision depends. About
+ * half of them are of floats, for which the table has the most kernels. */
 static void draw_product(int family, struct xg_problem *call, struct xg_batch *batch)
 {
     static const int kinds[] = {XG_KIND_GEMM, XG_KIND_SYRK, XG_KIND_GEMM_BATCH, XG_KIND_COUNT};
