@@ -2,9 +2,9 @@
 /* The decisions about 60,000 random products and 20,000 random routines, compared with a table. */
 /*
  * Each line of tests/unit/golden.txt is for a device, an operation and a state of the engine: the
- * number of decisions, a digest of all of them, and how often each side and reason occurs. A change
- * that is to change no decision leaves the table as it is; if it changes an interface of
- * src/decide, it adapts decide_product or decide_routine here.
+ * number of decisions, their digest, and how often each side and reason occurs. A change that is to
+ * change no decision leaves the table as it is. If it changes an interface of src/decide, it adapts
+ * decide_product or decide_routine.
  *
  *   golden            compares, and prints the lines that differ
  *   golden --list     prints each decision in a line; `diff` of two builds' lists shows the changes
@@ -13,8 +13,6 @@
  * Each call meets a process that has learnt nothing. All builds have the same table: the draws are
  * integers, and no time is recorded.
  */
-#include <limits.h>
-
 #include "src/decide/policy.h"
 #include "src/decide/route.h"
 #include "src/decide/routine.h"
@@ -75,18 +73,19 @@ static int64_t extent(int least, int most)
 struct machine {
     int device;
     const struct xg_conf *conf;
-    struct xg_situation now;
+    struct xg_situation now;     /* of products */
     struct xg_model_device open; /* the device as the engine describes it */
     struct xg_model model;
-    bool loaded, missing; /* cuSOLVER */
+    struct xg_routine_situation routine; /* of routines */
 };
 
 static void draw_device(struct machine *machine)
 {
     const struct device *device = &devices[machine->device];
-    const double clock_hz = 1e9 * device->clock_ghz, link = 1e9 * device->link_gb_per_s;
+    const double known = machine->conf->reproducible ? 0 : 1;
     struct xg_device_facts *facts = &machine->open.facts;
-    machine->open = (struct xg_model_device){.clock_hz = clock_hz, .link_bytes_per_s = link};
+    machine->open.clock_hz = 1e9 * device->clock_ghz;
+    machine->open.link_bytes_per_s = 1e9 * device->link_gb_per_s;
     facts->sm = device->sm;
     facts->sm_count = device->sm_count;
     facts->generation = xg_generation_find(device->sm, device->name);
@@ -98,8 +97,8 @@ static void draw_device(struct machine *machine)
     facts->scratch_bytes = draw(4) ? 0 : 64 << 20;
     facts->pieces = xg_select_emulated(facts, XG_KERNEL_PIECES, machine->conf->kernel);
     facts->residues = xg_select_emulated(facts, XG_KERNEL_RESIDUES, machine->conf->kernel);
-    facts->clock_hz = machine->conf->reproducible ? 0 : clock_hz;
-    facts->link_bytes_per_s = machine->conf->reproducible ? 0 : link;
+    facts->clock_hz = known * machine->open.clock_hz;
+    facts->link_bytes_per_s = known * machine->open.link_bytes_per_s;
 }
 
 static void draw_machine(struct machine *machine)
@@ -111,18 +110,23 @@ static void draw_machine(struct machine *machine)
     *now = (struct xg_situation){.now_s = 1000, .cores = cores};
     now->absence = draw(32) ? XG_REASON_EARNING : XG_REASON_NO_DRIVER;
     now->unserved = !draw(64);
+    now->is_counted = !draw(8);
     now->cpu_threads = PICK((int[]){0, 1, cores});
     now->spin_s = 1e-3 * (double)(draw(2) ? draw(10) : draw(400));
     now->pool_is_shared = draw(2);
     now->under_way = draw(2) ? 1 : 1 + (int)draw(cores);
-    now->cores_left = PICK((int[]){INT_MAX, INT_MAX, cores, 1});
-    machine->loaded = draw(2);
-    machine->missing = !draw(64);
+    now->cores_left = PICK((int[]){INT32_MAX, INT32_MAX, cores, 1});
+    machine->routine = (struct xg_routine_situation){.now_s = 1000, .absence = now->absence};
+    machine->routine.products_s = draw(2) ? 0 : 1e-3 * (double)draw(200);
+    machine->routine.loaded = draw(2);
+    machine->routine.loading = !machine->routine.loaded && draw(2);
+    machine->routine.missing = !draw(64);
     xg_model_init(&machine->model, cores);
     if (machine->conf->exit == XG_EXIT_LEAVE)
         xg_model_leave_exit(&machine->model);
-    machine->model.gpu_panels = !machine->conf->reproducible;
-    if (!machine->conf->reproducible)
+    if (machine->conf->reproducible)
+        machine->model.gpu_panels = false;
+    else
         xg_model_set_device(&machine->model, &machine->open);
 }
 
@@ -130,14 +134,12 @@ static void draw_machine(struct machine *machine)
 static void draw_extents(int64_t *m, int64_t *n, int64_t *k)
 {
     const int least = PICK((int[]){0, 0, 9});
-    const bool cube = !draw(4);
     *m = extent(least, 14);
-    *n = cube ? *m : extent(least, 14);
-    *k = cube ? *m : extent(least, 14);
+    *n = extent(least, 14);
+    *k = draw(4) ? extent(least, 14) : (*n = *m);
 }
 
-/* A problem as problem.h describes it, but without triangles, on which no decision depends. About
- * half of them are of floats, for which the table has the most kernels. */
+/* A problem as problem.h describes it, but without triangles, on which no decision depends. */
 static void draw_product(int family, struct xg_problem *call, struct xg_batch *batch)
 {
     static const int kinds[] = {XG_KIND_GEMM, XG_KIND_SYRK, XG_KIND_GEMM_BATCH, XG_KIND_COUNT};
@@ -258,16 +260,17 @@ static struct xg_decision decide_product(const struct machine *on, const struct 
 static struct xg_decision decide_routine(const struct machine *on, const struct xg_routine *r)
 {
     static struct xg_routine_book book;
-    const struct xg_routine_situation now = {on->now.state, on->now.absence, on->loaded,
-                                             on->missing};
+    const struct xg_routine_situation *now = &on->routine;
     struct xg_model without = on->model;
     struct xg_routine_decision d;
     without.gpu_panels = false;
-    book.earned_s = 0; /* a decision changes nothing else */
-    xg_routine_decide(&book, &on->model, on->conf, r, &now, &d);
-    fprintf(out, " %s %ldx%ldx%ld vectors %d of %ld rotates %d cuSOLVER %d%d decomposes %d ours %d",
+    memset(&book, 0, sizeof book);
+    xg_routine_decide(&book, &on->model, on->conf, r, now, &d);
+    fprintf(out,
+            " %s %ldx%ldx%ld vectors %d/%ld rotates %d cuSOLVER %d%d%d missed %g rest %d ours %d",
             xg_routine_text(r->name, r->type), (long)r->m, (long)r->n, (long)r->k, (int)r->vectors,
-            (long)r->operand[XG_SLOT_W].rows, r->rotates, now.loaded, now.missing, d.decomposes,
+            (long)r->operand[XG_SLOT_W].rows, r->rotates, now->loading, now->loaded, now->missing,
+            now->products_s, d.decomposes,
             xg_routine_gpu_seconds(&without, r) != xg_routine_gpu_seconds(&on->model, r));
     return (struct xg_decision){
         .place = d.place, .reason = d.reason, .start = d.start, .wait = d.wait};
@@ -290,11 +293,12 @@ static void decide(int index, bool lists)
     else
         draw_product(family, &call, &batch);
     for (now->state = XG_ENGINE_COLD; now->state <= XG_ENGINE_READY; now->state++, group++) {
+        machine.routine.state = now->state;
         rewind(out);
-        fprintf(out, "%d %s %s setting %d cores %d left %d threads %d crowd %d spin %g shared %d",
+        fprintf(out, "%d %s %s setting %d cores %d left %d threads %d crowd %d spin %g shared %d%d",
                 index, devices[machine.device].name, states[now->state],
                 (int)(machine.conf - settings), now->cores, now->cores_left, now->cpu_threads,
-                now->under_way, now->spin_s, now->pool_is_shared);
+                now->under_way, now->spin_s, now->pool_is_shared, now->is_counted);
         const struct xg_decision decision = family == ROUTINE ? decide_routine(&machine, &routine)
                                                               : decide_product(&machine, &call);
         fprintf(out, ": %s, %s, start %d wait %d\n", xg_place_text(decision.place),
@@ -324,17 +328,15 @@ int main(int argc, char **argv)
     for (int i = 0; i < PRODUCTS + ROUTINES; i++)
         decide(i, lists);
     for (int i = 0; i < DEVICES * FAMILIES * STATES && !lists; i++) {
-        const struct group *group = &groups[i];
         rewind(out);
         fprintf(out, "%s %s %s %ld %016lx: CPU %ld GPU %ld both %ld",
                 devices[i / FAMILIES / STATES].name, families[i / STATES % FAMILIES],
-                states[i % STATES], group->count, (unsigned long)group->digest,
-                group->places[XG_PLACE_CPU], group->places[XG_PLACE_GPU],
-                group->places[XG_PLACE_BOTH]);
-        for (int reason = 0; reason < XG_REASON_COUNT; reason++)
-            if (group->reasons[reason])
-                fprintf(out, ", %s %ld", xg_reason_text((enum xg_reason)reason),
-                        group->reasons[reason]);
+                states[i % STATES], groups[i].count, (unsigned long)groups[i].digest,
+                groups[i].places[XG_PLACE_CPU], groups[i].places[XG_PLACE_GPU],
+                groups[i].places[XG_PLACE_BOTH]);
+        for (int r = 0; r < XG_REASON_COUNT; r++)
+            if (groups[i].reasons[r])
+                fprintf(out, ", %s %ld", xg_reason_text((enum xg_reason)r), groups[i].reasons[r]);
         fprintf(out, "\n%c", 0);
         fflush(out);
         bool same = writes ? fputs(line, table) >= 0
