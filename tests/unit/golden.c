@@ -10,8 +10,7 @@
  *   golden --list     prints each decision in a line; `diff` of two builds' lists shows the changes
  *   golden --write    rewrites the table, after a change that is meant to change decisions
  *
- * Each call meets a process that has learnt nothing. All builds have the same table: the draws are
- * integers, and no time is recorded.
+ * Each call meets a new process. All builds agree: draws are integers, and no time is recorded.
  */
 #include "src/decide/policy.h"
 #include "src/decide/route.h"
