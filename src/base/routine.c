@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* The routines' traits: their names, and what they read and write. */
+/* The routines' rows. */
 #include "base/routine.h"
 
-static const struct {
-    const char *names[XG_TYPE_COUNT];
-    struct xg_use uses[XG_SLOT_COUNT];
-} traits[XG_ROUTINE_COUNT] = {
+const struct xg_routine_row xg_routine_rows[XG_ROUTINE_COUNT] = {
 #define IN .in = true
 #define OUT .out = true
 #define TRIANGLE .triangle = true
-#define USE(slot, ...) [XG_SLOT_##slot] = {__VA_ARGS__}
+#define USE(slot, ...) LIES(slot, AS_IS, slot, __VA_ARGS__)
+#define LIES(slot, how, other, ...)                                                                \
+    .uses[XG_SLOT_##slot] = {.lies = XG_LIES_##how, .at = XG_SLOT_##other, __VA_ARGS__}
 #define ROW(ROUTINE, real, complex, ...)                                                           \
-    [XG_ROUTINE_##ROUTINE] = {{"s" #real, "d" #real, "c" #complex, "z" #complex}, {__VA_ARGS__}}
+    [XG_ROUTINE_##                                                                                 \
+        ROUTINE] = {.names = {"s" #real, "d" #real, "c" #complex, "z" #complex}, __VA_ARGS__}
     ROW(POTRF, potrf, potrf, USE(A, IN, OUT, TRIANGLE)),
     ROW(POTRS, potrs, potrs, USE(A, IN, TRIANGLE), USE(B, IN, OUT)),
     ROW(POSV, posv, posv, USE(A, IN, OUT, TRIANGLE), USE(B, IN, OUT)),
@@ -24,24 +24,28 @@ static const struct {
     ROW(GEQRF, geqrf, geqrf, USE(A, IN, OUT), USE(TAU, OUT)),
     ROW(ORGQR, orgqr, ungqr, USE(A, IN, OUT), USE(TAU, IN)),
     ROW(ORMQR, ormqr, unmqr, USE(A, IN), USE(TAU, IN), USE(B, IN, OUT)),
-    ROW(GELS, gels, gels, USE(A, IN, OUT), USE(B, IN, OUT)),
-    ROW(GELSD, gelsd, gelsd, USE(A, IN), USE(B, IN), USE(U, OUT, TRIANGLE), USE(V, OUT)),
-    ROW(GELSS, gelss, gelss, USE(A, IN), USE(B, IN), USE(U, OUT, TRIANGLE), USE(V, OUT)),
-    ROW(SYEVD, syevd, heevd, USE(A, IN, TRIANGLE), USE(U, OUT), USE(W, OUT)),
-    ROW(SYGVD, sygvd, hegvd, USE(A, IN, TRIANGLE), USE(B, IN, OUT, TRIANGLE), USE(U, OUT),
+    ROW(GELS, gels, gels, USE(A, IN, OUT), USE(B, IN, OUT), LIES(TAU, ALL, TAU)),
+    ROW(GELSD, gelsd, gelsd, USE(A, IN), USE(B, IN), LIES(TAU, ALL, TAU),
+        LIES(U, OVER, A, OUT, TRIANGLE), LIES(V, OVER, B, OUT)),
+    ROW(GELSS, gelss, gelss, USE(A, IN), USE(B, IN), LIES(TAU, ALL, TAU),
+        LIES(U, OVER, A, OUT, TRIANGLE), LIES(V, OVER, B, OUT)),
+    ROW(SYEVD, syevd, heevd, USE(A, IN, TRIANGLE), LIES(U, OVER, A, OUT), LIES(W, ALL, W, OUT)),
+    ROW(SYGVD, sygvd, hegvd, USE(A, IN, TRIANGLE), USE(B, IN, OUT, TRIANGLE), LIES(U, OVER, A, OUT),
         USE(W, OUT)),
-    ROW(GEEV, geev, geev, USE(A, IN), USE(V, OUT), USE(W, OUT), USE(WI, OUT)),
-    ROW(GESDD, gesdd, gesdd, USE(A, IN), USE(U, OUT), USE(V, OUT), USE(W, OUT)),
+    ROW(GEEV, geev, geev, USE(A, IN), USE(V, OUT), LIES(W, TWICE, W, OUT),
+        LIES(WI, BEHIND, W, OUT)),
+    ROW(GESDD, gesdd, gesdd, LIES(A, TALL, A, IN), LIES(U, LEFT, U, OUT), LIES(V, RIGHT, V, OUT),
+        USE(W, OUT)),
 };
 
 const struct xg_use *xg_routine_use(enum xg_routine_name name, enum xg_slot slot)
 {
-    return &traits[name].uses[slot];
+    return &xg_routine_rows[name].uses[slot];
 }
 
 const char *xg_routine_text(enum xg_routine_name name, enum xg_type type)
 {
-    return traits[name].names[type];
+    return xg_routine_rows[name].names[type];
 }
 
 enum xg_type xg_routine_slot_type(const struct xg_routine *call, enum xg_slot slot)

@@ -5,7 +5,7 @@
 
 #include "base/problem.h"
 
-/* The routines that the engine computes; routine.c has a row of traits for each. */
+/* The routines that the engine computes; each has a row in routine.c. */
 enum xg_routine_name {
     XG_ROUTINE_POTRF, /* A = L Lᴴ or Uᴴ U */
     XG_ROUTINE_POTRS, /* A X = B from potrf's factor */
@@ -84,11 +84,33 @@ struct xg_routine {
     int pivot_bytes; /* 4 or 8 */
 };
 
+/* How an operand lies in device memory. */
+enum xg_lies {
+    XG_LIES_NOWHERE,
+    XG_LIES_AS_IS,  /* as in the caller's memory */
+    XG_LIES_ALL,    /* a vector of n elements, of which the caller may want some or none */
+    XG_LIES_TWICE,  /* with room for a second vector behind it, if the call has WI */
+    XG_LIES_BEHIND, /* that second vector, behind the operand `at` */
+    XG_LIES_OVER,   /* over the operand `at`, whose elements are no longer needed */
+    XG_LIES_TALL,   /* a matrix with fewer rows than columns as its conjugate transpose */
+    XG_LIES_LEFT,   /* the singular vectors of that matrix, whether or not the call wants them */
+    XG_LIES_RIGHT
+};
+
 /* How a routine uses an operand. */
 struct xg_use {
+    enum xg_lies lies;
+    enum xg_slot at; /* the operand itself, unless it lies OVER or BEHIND another one */
     bool in, out;
     bool triangle; /* only the call's triangle is read and written; in SYEVD's A, only read */
 };
+
+/* What a routine is. */
+struct xg_routine_row {
+    const char *names[XG_TYPE_COUNT]; /* LAPACK's, without suffix */
+    struct xg_use uses[XG_SLOT_COUNT];
+};
+extern const struct xg_routine_row xg_routine_rows[XG_ROUTINE_COUNT];
 
 /* The use of a slot, whether or not this call has it. */
 const struct xg_use *xg_routine_use(enum xg_routine_name name, enum xg_slot slot);

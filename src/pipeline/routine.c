@@ -68,28 +68,25 @@ static bool is_moderate(const struct run *run)
 /* The size of an operand on the device. 0 rows: the operand has no memory of its own there. */
 static struct xg_extent extent_of(const struct run *run, enum xg_slot slot)
 {
-    const struct xg_matrix *host = &run->routine->operand[slot];
-    const struct xg_extent whole = {host->rows, host->columns}, none = {0, 0};
-    const bool singular = run->routine->name == XG_ROUTINE_GESDD;
-    if (has_squares(run->routine) && slot == XG_SLOT_TAU)
-        return (struct xg_extent){run->solver.n, 1};
-    if (has_squares(run->routine) && slot > XG_SLOT_B)
-        return none;
-    if (singular && slot == XG_SLOT_A)
-        return (struct xg_extent){run->solver.m, run->solver.n};
-    /* Xgesvdp uses the memory of U and V even if they are not wanted. */
-    if (singular && slot == XG_SLOT_U)
-        return (struct xg_extent){
-            run->solver.m, run->routine->vectors == XG_VECTORS_ALL ? run->solver.m : run->solver.n};
-    if (singular && slot == XG_SLOT_V)
-        return (struct xg_extent){run->solver.n, run->solver.n};
-    if (!host->at || slot == XG_SLOT_U || slot == XG_SLOT_WI)
-        return none;
-    if (slot == XG_SLOT_W && run->routine->name == XG_ROUTINE_SYEVD)
-        return (struct xg_extent){run->solver.n, 1};
-    if (slot == XG_SLOT_W && run->routine->operand[XG_SLOT_WI].at)
-        return (struct xg_extent){2 * host->rows, 1};
-    return whole;
+    const struct xg_routine *routine = run->routine;
+    const struct xg_matrix *host = &routine->operand[slot];
+    const int64_t m = run->solver.m, n = run->solver.n;
+    switch (xg_routine_use(routine->name, slot)->lies) {
+    case XG_LIES_AS_IS:
+        return host->at ? (struct xg_extent){host->rows, host->columns} : (struct xg_extent){0, 0};
+    case XG_LIES_ALL:
+        return (struct xg_extent){n, 1};
+    case XG_LIES_TWICE:
+        return (struct xg_extent){(routine->operand[XG_SLOT_WI].at ? 2 : 1) * host->rows, 1};
+    case XG_LIES_TALL:
+        return (struct xg_extent){m, n};
+    case XG_LIES_LEFT: /* Xgesvdp uses the memory of U and V even if they are not wanted. */
+        return (struct xg_extent){m, routine->vectors == XG_VECTORS_ALL ? m : n};
+    case XG_LIES_RIGHT:
+        return (struct xg_extent){n, n};
+    default:
+        return (struct xg_extent){0, 0};
+    }
 }
 
 /* The largest distance of columns for the driver's copies: no device has a larger
@@ -256,37 +253,29 @@ static struct xg_transfer transfer_of(const struct run *run, enum xg_slot slot)
 {
     const struct xg_routine *routine = run->routine;
     const struct xg_solver_call *solver = &run->solver;
-    const bool singular = routine->name == XG_ROUTINE_GESDD;
-    enum xg_slot from = slot;
+    const struct xg_use *use = xg_routine_use(routine->name, slot);
+    enum xg_slot at = use->at;
     struct xg_transfer transfer = {
         .host = routine->operand[slot],
         .type = xg_routine_slot_type(routine, slot),
         .elem_bytes = xg_routine_slot_bytes(routine, slot),
-        .part = xg_routine_use(routine->name, slot)->triangle ? routine->uplo : XG_FULL,
+        .part = use->triangle ? routine->uplo : XG_FULL,
     };
     if (slot == XG_SLOT_PIVOTS) {
         transfer.type = XG_TYPE_D;
         transfer.host.at = run->pivots;
     }
-    if (slot == XG_SLOT_U && !singular)
-        from = XG_SLOT_A;
-    if (slot == XG_SLOT_V && has_squares(routine))
-        from = XG_SLOT_B;
-    if (slot == XG_SLOT_WI)
-        from = XG_SLOT_W;
-    if (singular && slot == XG_SLOT_A)
+    if (use->lies == XG_LIES_TALL)
         transfer.conjugate = run->wide;
-    if (singular && slot == XG_SLOT_U) {
-        from = run->wide ? XG_SLOT_V : XG_SLOT_U;
-        transfer.conjugate = run->wide && solver->v_is_rows;
+    /* The left vectors of the conjugate transpose are the right vectors of A. */
+    if (use->lies == XG_LIES_LEFT || use->lies == XG_LIES_RIGHT) {
+        const bool right = (use->lies == XG_LIES_RIGHT) != run->wide;
+        at = right ? XG_SLOT_V : XG_SLOT_U;
+        transfer.conjugate = run->wide != (right && !solver->v_is_rows);
     }
-    if (singular && slot == XG_SLOT_V) {
-        from = run->wide ? XG_SLOT_U : XG_SLOT_V;
-        transfer.conjugate = run->wide || !solver->v_is_rows;
-    }
-    transfer.device = solver->operand[from].at;
-    transfer.device_ld = solver->operand[from].ld;
-    if (slot == XG_SLOT_WI)
+    transfer.device = solver->operand[at].at;
+    transfer.device_ld = solver->operand[at].ld;
+    if (use->lies == XG_LIES_BEHIND)
         transfer.device += (CUdeviceptr)transfer.host.rows * transfer.elem_bytes;
     if (slot == XG_SLOT_W || slot == XG_SLOT_U)
         transfer.device +=
@@ -526,7 +515,8 @@ static enum xg_status run_routine(struct xg_lane *lane, const struct xg_routine 
     int saved_errno = errno;
     struct run run = {.lane = lane, .routine = routine, .seed = seed};
     *result = (struct xg_result){0};
-    run.wide = routine->name == XG_ROUTINE_GESDD && routine->m < routine->n;
+    run.wide =
+        xg_routine_use(routine->name, XG_SLOT_A)->lies == XG_LIES_TALL && routine->m < routine->n;
     run.solver.routine = routine;
     run.solver.limit_s = limit_of(lane->dev, routine);
     run.solver.m = run.wide ? routine->n : routine->m;
