@@ -6,6 +6,7 @@ const struct xg_routine_row xg_routine_rows[XG_ROUTINE_COUNT] = {
 #define IN .in = true
 #define OUT .out = true
 #define TRIANGLE .triangle = true
+#define REAL .real = true
 #define USE(slot, ...) LIES(slot, AS_IS, slot, __VA_ARGS__)
 #define LIES(slot, how, other, ...)                                                                \
     .uses[XG_SLOT_##slot] = {.lies = XG_LIES_##how, .at = XG_SLOT_##other, __VA_ARGS__}
@@ -26,16 +27,17 @@ const struct xg_routine_row xg_routine_rows[XG_ROUTINE_COUNT] = {
     ROW(ORMQR, ormqr, unmqr, USE(A, IN), USE(TAU, IN), USE(B, IN, OUT)),
     ROW(GELS, gels, gels, USE(A, IN, OUT), USE(B, IN, OUT), LIES(TAU, ALL, TAU)),
     ROW(GELSD, gelsd, gelsd, USE(A, IN), USE(B, IN), LIES(TAU, ALL, TAU),
-        LIES(U, OVER, A, OUT, TRIANGLE), LIES(V, OVER, B, OUT)),
+        LIES(U, OVER, A, OUT, TRIANGLE), LIES(V, OVER, B, OUT), LIES(W, NOWHERE, W, REAL)),
     ROW(GELSS, gelss, gelss, USE(A, IN), USE(B, IN), LIES(TAU, ALL, TAU),
-        LIES(U, OVER, A, OUT, TRIANGLE), LIES(V, OVER, B, OUT)),
-    ROW(SYEVD, syevd, heevd, USE(A, IN, TRIANGLE), LIES(U, OVER, A, OUT), LIES(W, ALL, W, OUT)),
+        LIES(U, OVER, A, OUT, TRIANGLE), LIES(V, OVER, B, OUT), LIES(W, NOWHERE, W, REAL)),
+    ROW(SYEVD, syevd, heevd, USE(A, IN, TRIANGLE), LIES(U, OVER, A, OUT),
+        LIES(W, ALL, W, OUT, REAL)),
     ROW(SYGVD, sygvd, hegvd, USE(A, IN, TRIANGLE), USE(B, IN, OUT, TRIANGLE), LIES(U, OVER, A, OUT),
-        USE(W, OUT)),
+        USE(W, OUT, REAL)),
     ROW(GEEV, geev, geev, USE(A, IN), USE(V, OUT), LIES(W, TWICE, W, OUT),
         LIES(WI, BEHIND, W, OUT)),
     ROW(GESDD, gesdd, gesdd, LIES(A, TALL, A, IN), LIES(U, LEFT, U, OUT), LIES(V, RIGHT, V, OUT),
-        USE(W, OUT)),
+        USE(W, OUT, REAL)),
 };
 
 const struct xg_use *xg_routine_use(enum xg_routine_name name, enum xg_slot slot)
@@ -50,8 +52,8 @@ const char *xg_routine_text(enum xg_routine_name name, enum xg_type type)
 
 enum xg_type xg_routine_slot_type(const struct xg_routine *call, enum xg_slot slot)
 {
-    return slot == XG_SLOT_W && call->name != XG_ROUTINE_GEEV ? xg_type_real(call->type)
-                                                              : call->type;
+    const bool real = xg_routine_use(call->name, slot)->real;
+    return real ? xg_type_real(call->type) : call->type;
 }
 
 size_t xg_routine_slot_bytes(const struct xg_routine *call, enum xg_slot slot)

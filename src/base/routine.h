@@ -103,6 +103,7 @@ struct xg_use {
     enum xg_slot at; /* the operand itself, unless it lies OVER or BEHIND another one */
     bool in, out;
     bool triangle; /* only the call's triangle is read and written; in SYEVD's A, only read */
+    bool real;     /* the elements are real for complex types too */
 };
 
 /* What a routine is. */
