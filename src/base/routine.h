@@ -106,9 +106,35 @@ struct xg_use {
     bool real;     /* the elements are real for complex types too */
 };
 
+/* The steps of routines on the device. compute/solver_steps.c has a function for each, and says
+ * what it needs. */
+enum xg_step {
+    XG_STEP_NONE,
+    XG_STEP_POTRF,
+    XG_STEP_POTRS,
+    XG_STEP_POTRI,
+    XG_STEP_GETRF,
+    XG_STEP_GETRS,
+    XG_STEP_GETRI,
+    XG_STEP_TRTRI,
+    XG_STEP_GEQRF,
+    XG_STEP_ORGQR,
+    XG_STEP_ORMQR,
+    XG_STEP_ROTATE,         /* B becomes Qᴴ B */
+    XG_STEP_SOLVE_TRIANGLE, /* solves R X = B */
+    XG_STEP_SYEVD,
+    XG_STEP_SYGVD,
+    XG_STEP_GEEV,
+    XG_STEP_GESVDP, /* by the polar decomposition, which is not exact for every matrix */
+    XG_STEP_GESVD,
+    XG_STEP_COUNT
+};
+enum { XG_ROUTINE_STEPS = 3 };
+
 /* What a routine is. */
 struct xg_routine_row {
     const char *names[XG_TYPE_COUNT]; /* LAPACK's, without suffix */
+    enum xg_step steps[XG_ROUTINE_STEPS];
     struct xg_use uses[XG_SLOT_COUNT];
 };
 extern const struct xg_routine_row xg_routine_rows[XG_ROUTINE_COUNT];

@@ -15,8 +15,6 @@ struct xg_solver_matrix {
     int64_t ld;
 };
 
-enum { XG_SOLVER_STEPS = 3 };
-
 /*
  * A routine on the device. The operands are those of the call, except that
  *
@@ -34,7 +32,7 @@ struct xg_solver_call {
     int64_t m, n;
     struct xg_solver_matrix operand[XG_SLOT_COUNT];
     CUdeviceptr spare; /* xg_solver_spare_elems, or xg_gram_bytes */
-    CUdeviceptr info;  /* XG_SOLVER_STEPS ints */
+    CUdeviceptr info;  /* XG_ROUTINE_STEPS ints */
     CUdeviceptr work;
     size_t work_bytes, host_bytes;
     void *host_work;
@@ -52,7 +50,7 @@ struct xg_solver_call {
  * GETRI of more than XG_SOLVER_ONES columns is declined. */
 enum { XG_SOLVER_ONES = 1 << 17 };
 struct xg_solver_block {
-    int info[XG_SOLVER_STEPS];
+    int info[XG_ROUTINE_STEPS];
     double perturbation;             /* Xgesvdp's */
     double ones[2 * XG_SOLVER_ONES]; /* of the call's type */
 };

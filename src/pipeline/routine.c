@@ -137,7 +137,7 @@ static enum xg_status place(struct run *run, size_t *total_bytes)
     }
     enum xg_status status = measure(run);
     solver->spare = take(&bytes, spare_bytes(run));
-    solver->info = take(&bytes, XG_SOLVER_STEPS * sizeof(int));
+    solver->info = take(&bytes, XG_ROUTINE_STEPS * sizeof(int));
     solver->work = take(&bytes, solver->work_bytes);
     *total_bytes = bytes;
     return status;
