@@ -160,12 +160,12 @@ static enum xg_status mirror(const struct xg_dev *dev, const struct xg_solver *s
 {
     const struct xg_solver_matrix *a = &call->operand[XG_SLOT_A];
     const struct xg_mirror_args args = {a->at, a->ld, call->n, !back};
-    if (row_of(call, step)->function != xg_solver_potrf || !xg_solver_is_mirrored(solver, call))
+    if (!row_of(call, step)->mirrored || !xg_solver_is_mirrored(solver, call))
         return XG_OK;
     return xg_mirror_run(dev, solver->mirrors[call->routine->type], args, solver->stream);
 }
 
-/* Writes to A, spare and info what a step expects there. */
+/* Writes to A and spare what a step expects there. */
 static enum xg_status prepare(const struct xg_dev *dev, const struct xg_solver *solver,
                               const struct xg_solver_call *call, int step)
 {
@@ -173,11 +173,6 @@ static enum xg_status prepare(const struct xg_dev *dev, const struct xg_solver *
     const struct xg_solver_spare spare = {call->spare,         a->at,         a->ld, call->n,
                                           call->routine->type, solver->stream};
     enum xg_status status = XG_OK;
-    if (step == 0)
-        status =
-            XG_DRV(&dev->drv, cuMemsetD32Async, call->info, 0, XG_ROUTINE_STEPS, solver->stream);
-    if (status != XG_OK)
-        return status;
     switch (spare_of(call, step)) {
     case XG_SPARE_COPY:
         status = xg_solver_spare_copy(dev, &spare);
@@ -263,7 +258,8 @@ enum xg_status xg_solver_run(struct xg_dev *dev, struct xg_solver *solver,
 {
     enum xg_routine_name name = call->routine->name;
     int *info = call->block->info;
-    enum xg_status status = XG_OK;
+    enum xg_status status =
+        XG_DRV(&dev->drv, cuMemsetD32Async, call->info, 0, XG_ROUTINE_STEPS, solver->stream);
     call->kernel = "cuSOLVER";
     for (int i = 0; row_of(call, i) && status == XG_OK; i++) {
         status = prepare(dev, solver, call, i);

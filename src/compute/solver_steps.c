@@ -94,7 +94,7 @@ static int on_triangle(const struct xg_solver_step *s, int triangle, triangle_si
 }
 
 /* At 4096, in double precision, cuSOLVER 12's Xpotrf takes 2.5 times the time of this function. */
-int xg_solver_potrf(const struct xg_solver_step *s)
+static int potrf(const struct xg_solver_step *s)
 {
     enum xg_type type = s->call->routine->type;
     return on_triangle(s, xg_solver_is_mirrored(s->solver, s->call) ? FILL_LOWER : fill(s),
@@ -385,7 +385,7 @@ static int gesdd_by_qr(const struct xg_solver_step *s)
 /* --- All steps ------------------------------------------------------------------------------- */
 
 const struct xg_solver_row xg_solver_rows[XG_STEP_COUNT] = {
-    [XG_STEP_POTRF] = {xg_solver_potrf, .ints = true},
+    [XG_STEP_POTRF] = {potrf, .ints = true, .mirrored = true},
     [XG_STEP_POTRS] = {potrs},
     [XG_STEP_POTRI] = {potri, .ints = true},
     [XG_STEP_GETRF] = {xg_solver_getrf},

@@ -44,11 +44,12 @@ struct xg_solver_row {
     xg_solver_function *function;
     bool ints; /* of cuSOLVER's older interface, whose sizes are int */
     enum xg_spare spare;
+    bool mirrored; /* computes an upper triangle by way of the lower one (mirror.h) */
 };
 extern const struct xg_solver_row xg_solver_rows[XG_STEP_COUNT];
 
 /* The steps to which solver.c adds something. */
-xg_solver_function xg_solver_potrf, xg_solver_getrf, xg_solver_geqrf;
+xg_solver_function xg_solver_getrf, xg_solver_geqrf;
 
 /* Whether potrf factorizes the lower triangle instead of the upper one (mirror_sm75.cu). */
 bool xg_solver_is_mirrored(const struct xg_solver *solver, const struct xg_solver_call *call);
