@@ -233,16 +233,15 @@ static enum xg_status factorize_qr(struct xg_dev *dev, struct xg_solver *solver,
 static enum xg_status run_step(struct xg_dev *dev, struct xg_solver *solver,
                                struct xg_solver_call *call, int index)
 {
-    xg_solver_function *function = row_of(call, index)->function;
+    const struct xg_solver_row *row = row_of(call, index);
     const CUdeviceptr info = call->info + (unsigned)index * sizeof(int);
     const struct xg_solver_step step = {solver, call, NULL, NULL, (void *)(uintptr_t)info};
-    const enum xg_status status = function == xg_solver_getrf
-                                      ? factorize_lu(dev, solver, call, info)
-                                  : function == xg_solver_geqrf ? factorize_qr(dev, solver, call)
-                                                                : XG_ERR_NOTFOUND;
+    const enum xg_status status = row->ours == XG_OURS_LU   ? factorize_lu(dev, solver, call, info)
+                                  : row->ours == XG_OURS_QR ? factorize_qr(dev, solver, call)
+                                                            : XG_ERR_NOTFOUND;
     if (status != XG_ERR_NOTFOUND)
         return status;
-    return xg_drv_ended() ? XG_ERR_LOST : status_of(function(&step), text_of(call));
+    return xg_drv_ended() ? XG_ERR_LOST : status_of(row->function(&step), text_of(call));
 }
 
 enum xg_status xg_solver_wait(const struct xg_dev *dev, const struct xg_solver *solver,

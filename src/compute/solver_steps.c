@@ -134,7 +134,7 @@ static int trtri(const struct xg_solver_step *s)
         work(s), s->call->work_bytes, s->call->host_work, s->call->host_bytes, s->info);
 }
 
-int xg_solver_getrf(const struct xg_solver_step *s)
+static int getrf(const struct xg_solver_step *s)
 {
     const struct xg_solver *v = s->solver;
     int type = data_type(s);
@@ -185,7 +185,7 @@ static int getri(const struct xg_solver_step *s)
     return result;
 }
 
-int xg_solver_geqrf(const struct xg_solver_step *s)
+static int geqrf(const struct xg_solver_step *s)
 {
     const struct xg_solver *v = s->solver;
     int type = data_type(s);
@@ -388,11 +388,11 @@ const struct xg_solver_row xg_solver_rows[XG_STEP_COUNT] = {
     [XG_STEP_POTRF] = {potrf, .ints = true, .mirrored = true},
     [XG_STEP_POTRS] = {potrs},
     [XG_STEP_POTRI] = {potri, .ints = true},
-    [XG_STEP_GETRF] = {xg_solver_getrf},
+    [XG_STEP_GETRF] = {getrf, .ours = XG_OURS_LU},
     [XG_STEP_GETRS] = {getrs},
     [XG_STEP_GETRI] = {getri, .spare = XG_SPARE_UNIT},
     [XG_STEP_TRTRI] = {trtri},
-    [XG_STEP_GEQRF] = {xg_solver_geqrf},
+    [XG_STEP_GEQRF] = {geqrf, .ours = XG_OURS_QR},
     [XG_STEP_ORGQR] = {orgqr, .ints = true},
     [XG_STEP_ORMQR] = {ormqr, .ints = true},
     [XG_STEP_ROTATE] = {rotate, .ints = true},
