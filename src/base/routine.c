@@ -42,7 +42,7 @@ const struct xg_routine_row xg_routine_rows[XG_ROUTINE_COUNT] = {
     ROW(GEEV, geev, geev, STEPS(XG_STEP_GEEV), USE(A, IN), USE(V, OUT), LIES(W, TWICE, W, OUT),
         LIES(WI, BEHIND, W, OUT)),
     ROW(GESDD, gesdd, gesdd, STEPS(XG_STEP_GESVDP, XG_STEP_GESVD), LIES(A, TALL, A, IN),
-        LIES(U, LEFT, U, OUT), LIES(V, RIGHT, V, OUT), USE(W, OUT, REAL)),
+        LIES(U, LEFT, U, OUT), LIES(V, RIGHT, V, OUT), USE(W, OUT, REAL), .retries = true),
 };
 
 const struct xg_use *xg_routine_use(enum xg_routine_name name, enum xg_slot slot)

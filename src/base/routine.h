@@ -136,6 +136,9 @@ struct xg_routine_row {
     const char *names[XG_TYPE_COUNT]; /* LAPACK's, without suffix */
     enum xg_step steps[XG_ROUTINE_STEPS];
     struct xg_use uses[XG_SLOT_COUNT];
+    /* The second step computes again what the first one has not computed exactly, unless
+     * compute/deflation.h can; compute/gram.h may replace both. */
+    bool retries;
 };
 extern const struct xg_routine_row xg_routine_rows[XG_ROUTINE_COUNT];
 

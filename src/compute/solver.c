@@ -255,7 +255,6 @@ enum xg_status xg_solver_wait(const struct xg_dev *dev, const struct xg_solver *
 enum xg_status xg_solver_run(struct xg_dev *dev, struct xg_solver *solver,
                              struct xg_solver_call *call)
 {
-    enum xg_routine_name name = call->routine->name;
     int *info = call->block->info;
     enum xg_status status =
         XG_DRV(&dev->drv, cuMemsetD32Async, call->info, 0, XG_ROUTINE_STEPS, solver->stream);
@@ -275,7 +274,7 @@ enum xg_status xg_solver_run(struct xg_dev *dev, struct xg_solver *solver,
                         XG_ROUTINE_STEPS * sizeof *info, solver->stream);
     if (status == XG_OK)
         status = xg_solver_wait(dev, solver, call->limit_s);
-    if (status == XG_OK && name == XG_ROUTINE_GESDD && call->v_is_rows)
+    if (status == XG_OK && xg_routine_rows[call->routine->name].retries && call->v_is_rows)
         info[0] = 0; /* the first step's answer is not used */
     for (int i = 0; i < XG_ROUTINE_STEPS; i++)
         if (status == XG_OK && info[i] != 0)

@@ -364,7 +364,7 @@ static bool skips_polar(const struct run *run)
 {
     const struct xg_routine *routine = run->routine;
     const struct xg_lane_polar *polar = &run->lane->polar;
-    return routine->name == XG_ROUTINE_GESDD && !routine->polar && !run->by_gram &&
+    return xg_routine_rows[routine->name].retries && !routine->polar && !run->by_gram &&
            is_of_shape(polar, routine) && polar->inexact >= INEXACT_MOST &&
            polar->skipped < SKIPPED_MOST && run->lane->dev->plan_bytes == 0;
 }
@@ -373,7 +373,7 @@ static void learn_polar(const struct run *run)
 {
     const struct xg_routine *routine = run->routine;
     struct xg_lane_polar *polar = &run->lane->polar;
-    if (routine->name != XG_ROUTINE_GESDD || run->by_gram)
+    if (!xg_routine_rows[routine->name].retries || run->by_gram)
         return;
     if (run->solver.by_qr) {
         polar->skipped++;
