@@ -131,6 +131,10 @@ enum xg_step {
 };
 enum { XG_ROUTINE_STEPS = 3 };
 
+/* The operands that the CPU computes instead: a factor's diagonal with imaginary parts; an A = 0,
+ * or an A or a B that LAPACK scales because its largest element is near underflow or overflow. */
+enum xg_before { XG_BEFORE_NONE, XG_BEFORE_REAL_DIAGONAL, XG_BEFORE_MODERATE };
+
 /* What a routine is. */
 struct xg_routine_row {
     const char *names[XG_TYPE_COUNT]; /* LAPACK's, without suffix */
@@ -139,6 +143,7 @@ struct xg_routine_row {
     /* The second step computes again what the first one has not computed exactly, unless
      * compute/deflation.h can; compute/gram.h may replace both. */
     bool retries;
+    enum xg_before before;
 };
 extern const struct xg_routine_row xg_routine_rows[XG_ROUTINE_COUNT];
 

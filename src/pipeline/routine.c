@@ -40,12 +40,11 @@ struct run {
     const uint64_t *seed;  /* NULL: the result is not verified */
 };
 
-/* --- Least squares --------------------------------------------------------------------------- */
+/* --- Checks ---------------------------------------------------------------------------------- */
 
-static bool has_squares(const struct xg_routine *routine)
+static bool is_checked(const struct run *run, enum xg_before check)
 {
-    return routine->name == XG_ROUTINE_GELS || routine->name == XG_ROUTINE_GELSD ||
-           routine->name == XG_ROUTINE_GELSS;
+    return xg_routine_rows[run->routine->name].before == check;
 }
 
 /* LAPACK scales an A or a B whose largest element is near underflow or overflow. Here the squares
@@ -61,6 +60,23 @@ static bool is_moderate(const struct run *run)
             return false;
     }
     return true;
+}
+
+/* LAPACK's potri ignores the imaginary parts of a factor's diagonal; potrf's factor has none.
+ * XG_DECLINED: this one has some. */
+static enum xg_status check_diagonal(const struct run *run)
+{
+    const struct xg_routine *routine = run->routine;
+    const struct xg_factor a = {.matrix = routine->operand[XG_SLOT_A], .type = routine->type};
+    if (!is_checked(run, XG_BEFORE_REAL_DIAGONAL))
+        return XG_OK;
+    for (int64_t i = 0; i < a.matrix.rows; i++) {
+        double re, im;
+        xg_factor_get(&a, i, i, &re, &im);
+        if (im != 0)
+            return XG_DECLINED;
+    }
+    return XG_OK;
 }
 
 /* --- Device memory --------------------------------------------------------------------------- */
@@ -196,20 +212,6 @@ static enum xg_status open_pivots(struct run *run)
         run->pivots[i] = run->routine->pivot_bytes == 8 ? ((const int64_t *)host->at)[i]
                                                         : ((const int32_t *)host->at)[i];
         if (run->pivots[i] <= i || run->pivots[i] > host->rows)
-            return XG_DECLINED;
-    }
-    return XG_OK;
-}
-
-/* LAPACK's potri ignores the imaginary parts of a factor's diagonal; potrf's factor has none.
- * XG_DECLINED: this one has some. */
-static enum xg_status check_diagonal(const struct xg_routine *routine)
-{
-    const struct xg_factor a = {.matrix = routine->operand[XG_SLOT_A], .type = routine->type};
-    for (int64_t i = 0; routine->name == XG_ROUTINE_POTRI && i < a.matrix.rows; i++) {
-        double re, im;
-        xg_factor_get(&a, i, i, &re, &im);
-        if (im != 0)
             return XG_DECLINED;
     }
     return XG_OK;
@@ -442,11 +444,11 @@ static enum xg_status move(struct run *run, struct xg_result *result)
     struct xg_transfer transfers[XG_SLOT_COUNT];
     bool finite = true;
     int count = list_transfers(run, false, transfers, &result->up_bytes);
-    for (int i = 0; i < 2 && has_squares(run->routine); i++)
+    for (int i = 0; i < 2 && is_checked(run, XG_BEFORE_MODERATE); i++)
         transfers[i].largest = &run->largest[i];
     enum xg_status status = xg_transfer_up(lane, transfers, count, &finite);
     result->nonfinite = !finite;
-    if (status == XG_OK && has_squares(run->routine) && !is_moderate(run))
+    if (status == XG_OK && is_checked(run, XG_BEFORE_MODERATE) && !is_moderate(run))
         finite = false;
     if (status == XG_OK && !finite)
         status = XG_DECLINED;
@@ -482,7 +484,7 @@ static enum xg_status run_entered(struct run *run, struct xg_result *result)
     if (status == XG_OK)
         status = open_pivots(run);
     if (status == XG_OK)
-        status = check_diagonal(run->routine);
+        status = check_diagonal(run);
     if (status == XG_OK && run->routine->name == XG_ROUTINE_GEEV)
         status = xg_balance_check(&run->routine->operand[XG_SLOT_A], run->routine->type);
     if (status == XG_OK)
