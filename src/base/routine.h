@@ -131,9 +131,20 @@ enum xg_step {
 };
 enum { XG_ROUTINE_STEPS = 3 };
 
-/* The operands that the CPU computes instead: a factor's diagonal with imaginary parts; an A = 0,
- * or an A or a B that LAPACK scales because its largest element is near underflow or overflow. */
-enum xg_before { XG_BEFORE_NONE, XG_BEFORE_REAL_DIAGONAL, XG_BEFORE_MODERATE };
+/* The check of the operands; if they do not pass it, the CPU computes. */
+enum xg_before {
+    XG_BEFORE_NONE,
+    XG_BEFORE_REAL_DIAGONAL, /* a factor's diagonal has no imaginary parts */
+    XG_BEFORE_MODERATE /* A is not 0, and LAPACK would not scale A or B to avoid an overflow */
+};
+
+/* What remains after the last step. */
+enum xg_finish {
+    XG_FINISH_NONE,
+    XG_FINISH_FULL_RANK, /* the CPU computes if R has a 0 on its diagonal */
+    XG_FINISH_RANK_D,    /* R's singular values decide the rank, as in GELSD */
+    XG_FINISH_RANK_S     /* or as in GELSS */
+};
 
 /* What a routine is. */
 struct xg_routine_row {
@@ -144,6 +155,7 @@ struct xg_routine_row {
      * compute/deflation.h can; compute/gram.h may replace both. */
     bool retries;
     enum xg_before before;
+    enum xg_finish finish;
 };
 extern const struct xg_routine_row xg_routine_rows[XG_ROUTINE_COUNT];
 

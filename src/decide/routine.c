@@ -101,9 +101,10 @@ static double rest_seconds(const struct xg_model *model, const struct xg_routine
     const double n = (double)routine->n, cube = n * n * n;
     const double complex = xg_type_is_complex(routine->type) ? 4 : 1;
     double rate = model->cpu_flops / (xg_type_is_double(routine->type) ? 2 : 1);
-    if (routine->name == XG_ROUTINE_GELSS)
+    const enum xg_finish finish = xg_routine_rows[routine->name].finish;
+    if (finish == XG_FINISH_RANK_S)
         return cube * GELSS_CUBE_S * complex;
-    return routine->name == XG_ROUTINE_GELSD
+    return finish == XG_FINISH_RANK_D
                ? 10 * cube * complex / (row->cpu_share * rate) + n * n * row->cpu_element_s
                : 0;
 }

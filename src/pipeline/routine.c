@@ -222,7 +222,8 @@ static enum xg_status open_pivots(struct run *run)
 static bool is_singular(const struct xg_routine *routine)
 {
     const struct xg_factor r = {.matrix = routine->operand[XG_SLOT_A], .type = routine->type};
-    return routine->name == XG_ROUTINE_GELS && xg_factor_least_pivot(&r) == 0;
+    return xg_routine_rows[routine->name].finish == XG_FINISH_FULL_RANK &&
+           xg_factor_least_pivot(&r) == 0;
 }
 
 static void give_pivots(const struct run *run)
