@@ -146,6 +146,10 @@ enum xg_finish {
     XG_FINISH_RANK_S     /* or as in GELSS */
 };
 
+/* The calls whose result verify/residual.c can check, if it has a check of the routine: without
+ * vectors it has nothing to compare some of the values with, or even all of them. */
+enum xg_proof { XG_PROOF_ALWAYS, XG_PROOF_ALL_VALUES, XG_PROOF_VECTORS };
+
 /* What a routine is. */
 struct xg_routine_row {
     const char *names[XG_TYPE_COUNT]; /* LAPACK's, without suffix */
@@ -156,6 +160,7 @@ struct xg_routine_row {
     bool retries;
     enum xg_before before;
     enum xg_finish finish;
+    enum xg_proof proof;
 };
 extern const struct xg_routine_row xg_routine_rows[XG_ROUTINE_COUNT];
 
