@@ -3,6 +3,7 @@
  * A program that calls LAPACK by its Fortran names. Built for the machine's LAPACK, whose answers
  * it states: run it without the library, too. It prints its failures and returns 1.
  */
+#include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
 #include <sys/wait.h>
@@ -13,41 +14,19 @@
 #include "tests/support/xt.h"
 
 /* All arguments by address, and the lengths of letters behind them. */
-#define DECLARE(name)                                                                              \
-    void s##name(void *, ...);                                                                     \
-    void d##name(void *, ...);                                                                     \
-    void c##name(void *, ...);                                                                     \
-    void z##name(void *, ...);
-#define DECLARE_PAIR(real, complex)                                                                \
-    void s##real(void *, ...);                                                                     \
-    void d##real(void *, ...);                                                                     \
-    void c##complex(void *, ...);                                                                  \
-    void z##complex(void *, ...);
-DECLARE(potrf_)
-DECLARE(potrs_)
-DECLARE(posv_)
-DECLARE(potri_)
-DECLARE(getrf_)
-DECLARE(getrs_)
-DECLARE(gesv_)
-DECLARE(getri_)
-DECLARE(trtri_)
-DECLARE(geqrf_)
-DECLARE_PAIR(orgqr_, ungqr_)
-DECLARE_PAIR(ormqr_, unmqr_)
-DECLARE_PAIR(syev_, heev_)
-DECLARE_PAIR(syevd_, heevd_)
-DECLARE_PAIR(syevr_, heevr_)
-DECLARE_PAIR(sygvd_, hegvd_)
-DECLARE(geev_)
-DECLARE(gesdd_)
-DECLARE(gesvd_)
-
 typedef void routine(void *, ...);
-#define TYPES(real, complex)                                                                       \
-    {                                                                                              \
-        s##real, d##real, c##complex, z##complex                                                   \
-    }
+routine dpotrf_, dgetrf_, dgesv_, dgetri_, dtrtri_, dsyev_, dsyevd_, dgeev_, dgesvd_, cgesvd_;
+
+/* The function whose name is the first letters of `name`, and then `rest`. */
+static routine *find(const char *name, int letters, const char *rest)
+{
+    char symbol[16];
+    snprintf(symbol, sizeof symbol, "%.*s%s_", letters, name, rest);
+    void *function = dlsym(RTLD_DEFAULT, symbol);
+    if (!function)
+        exit(XT_HARD);
+    return (routine *)(uintptr_t)function;
+}
 
 /* The routines of one engine's routine; several of eigenvalues and of singular values. */
 enum { SYEV, SYEVD, SYEVR, GESDD, GESVD };
@@ -173,18 +152,10 @@ static char vectors_letter(const struct xg_routine *r)
 
 static int32_t call_system(const struct xg_routine *r, const char *what)
 {
-    static routine *const functions[][XG_TYPE_COUNT] = {
-        [XG_ROUTINE_POTRF] = TYPES(potrf_, potrf_), [XG_ROUTINE_POTRS] = TYPES(potrs_, potrs_),
-        [XG_ROUTINE_POSV] = TYPES(posv_, posv_),    [XG_ROUTINE_POTRI] = TYPES(potri_, potri_),
-        [XG_ROUTINE_GETRF] = TYPES(getrf_, getrf_), [XG_ROUTINE_GETRS] = TYPES(getrs_, getrs_),
-        [XG_ROUTINE_GESV] = TYPES(gesv_, gesv_),    [XG_ROUTINE_GETRI] = TYPES(getri_, getri_),
-        [XG_ROUTINE_TRTRI] = TYPES(trtri_, trtri_)};
     char uplo = r->uplo == XG_LOWER ? 'l' : 'U', trans = "NTC"[r->trans], diag = "nU"[r->unit];
     struct list list = {0};
     struct works works = {0};
     int letters = 0;
-    if ((size_t)r->name >= sizeof functions / sizeof functions[0] || !functions[r->name][r->type])
-        exit(XT_HARD); /* it needs a row above, or a case in call_lapack */
     const bool inverse = r->name == XG_ROUTINE_TRTRI;
     const bool triangle = xg_routine_use(r->name, XG_SLOT_A)->triangle;
     if (triangle || r->name == XG_ROUTINE_GETRS)
@@ -203,14 +174,11 @@ static int32_t call_system(const struct xg_routine *r, const char *what)
         add_matrix(&list, &r->operand[XG_SLOT_B]);
     if (r->name == XG_ROUTINE_GETRI)
         add_work(&list, &works, xg_type_bytes(r->type));
-    return call_with(functions[r->name][r->type], &list, &works, letters, r->type, what);
+    return call_with(find(what, 6, ""), &list, &works, letters, r->type, what);
 }
 
 static int32_t call_qr(const struct xg_routine *r, const char *what)
 {
-    static routine *const functions[][XG_TYPE_COUNT] = {[XG_ROUTINE_GEQRF] = TYPES(geqrf_, geqrf_),
-                                                        [XG_ROUTINE_ORGQR] = TYPES(orgqr_, ungqr_),
-                                                        [XG_ROUTINE_ORMQR] = TYPES(ormqr_, unmqr_)};
     char side = r->right ? 'R' : 'L', trans = "NTC"[r->trans];
     struct list list = {0};
     struct works works = {0};
@@ -226,15 +194,11 @@ static int32_t call_qr(const struct xg_routine *r, const char *what)
     if (multiplies)
         add_matrix(&list, &r->operand[XG_SLOT_B]);
     add_work(&list, &works, xg_type_bytes(r->type));
-    return call_with(functions[r->name][r->type], &list, &works, multiplies ? 2 : 0, r->type, what);
+    return call_with(find(what, 6, ""), &list, &works, multiplies ? 2 : 0, r->type, what);
 }
 
 static int32_t call_eigen(const struct xg_routine *r, const char *what)
 {
-    static routine *const functions[][XG_TYPE_COUNT] = {[SYEV] = TYPES(syev_, heev_),
-                                                        [SYEVD] = TYPES(syevd_, heevd_),
-                                                        [SYEVR] = TYPES(syevr_, heevr_)};
-    static routine *const generalized[XG_TYPE_COUNT] = TYPES(sygvd_, hegvd_);
     const bool complex = xg_type_is_complex(r->type), pair = r->name == XG_ROUTINE_SYGVD;
     const size_t bytes = xg_type_bytes(r->type), real_bytes = xg_type_bytes(xg_type_real(r->type));
     const int by = pair ? SYEVD : eigen_by;
@@ -278,8 +242,11 @@ static int32_t call_eigen(const struct xg_routine *r, const char *what)
         add_work(&list, &works, real_bytes);
     if (by != SYEV)
         add_work(&list, &works, sizeof(int32_t));
-    int32_t info = call_with(pair ? generalized[r->type] : functions[by][r->type], &list, &works,
-                             by == SYEVR ? 3 : 2, r->type, what);
+    int32_t info = call_with(find(what, 5,
+                                  by == SYEV    ? ""
+                                  : by == SYEVD ? "d"
+                                                : "r"),
+                             &list, &works, by == SYEVR ? 3 : 2, r->type, what);
     XT_CHECK(by != SYEVR || info || found == count, "%s: %d values", what, found);
     for (int64_t i = 0; by == SYEVR && r->vectors && !info && !some && i < r->n; i++)
         XT_CHECK(supports[2 * i] >= 1 && supports[2 * i + 1] <= r->n, "%s: support", what);
@@ -289,7 +256,6 @@ static int32_t call_eigen(const struct xg_routine *r, const char *what)
 
 static int32_t call_general(const struct xg_routine *r, const char *what)
 {
-    static routine *const functions[XG_TYPE_COUNT] = TYPES(geev_, geev_);
     const struct xg_matrix none = {.ld = 1};
     char left = 'n', right = vectors_letter(r);
     struct list list = {0};
@@ -306,13 +272,11 @@ static int32_t call_general(const struct xg_routine *r, const char *what)
     add_work(&list, &works, xg_type_bytes(r->type));
     if (xg_type_is_complex(r->type))
         add_scratch(&list, (size_t)(2 * r->n) * xg_type_bytes(xg_type_real(r->type)));
-    return call_with(functions[r->type], &list, &works, 2, r->type, what);
+    return call_with(find(what, 6, ""), &list, &works, 2, r->type, what);
 }
 
 static int32_t call_singular(const struct xg_routine *r, const char *what)
 {
-    static routine *const functions[][XG_TYPE_COUNT] = {
-        [GESDD] = TYPES(gesdd_, gesdd_), [GESVD] = TYPES(gesvd_, gesvd_)};
     const int64_t least = xg_min_i64(r->m, r->n), most = xg_max_i64(r->m, r->n);
     const size_t real_bytes = xg_type_bytes(xg_type_real(r->type));
     char job = "NSA"[r->vectors];
@@ -336,8 +300,8 @@ static int32_t call_singular(const struct xg_routine *r, const char *what)
         add_scratch(&list, (size_t)(7 * least * least + 2 * most * least + 7 * most) * real_bytes);
     if (singular_by == GESDD)
         add_scratch(&list, (size_t)(8 * least) * sizeof(int32_t));
-    return call_with(functions[singular_by][r->type], &list, &works, singular_by == GESVD ? 2 : 1,
-                     r->type, what);
+    return call_with(find(what, 4, singular_by == GESVD ? "vd" : "dd"), &list, &works,
+                     singular_by == GESVD ? 2 : 1, r->type, what);
 }
 
 static int32_t call_lapack(const struct xg_routine *r)
