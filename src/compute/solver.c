@@ -95,8 +95,7 @@ static const struct xg_solver_row *row_of(const struct xg_solver_call *call, int
                                                            : NULL;
 }
 
-/* The matrix that the step needs beside the operands. With `polar` no step starts again from a copy
- * of A. */
+/* The step's extra matrix. With `polar` no step starts again from a copy of A. */
 static enum xg_spare spare_of(const struct xg_solver_call *call, int step)
 {
     const enum xg_spare spare = row_of(call, step)->spare;
@@ -106,13 +105,11 @@ static enum xg_spare spare_of(const struct xg_solver_call *call, int step)
 int64_t xg_solver_spare_elems(const struct xg_solver_call *call)
 {
     const int64_t n = call->n;
-    int64_t elems = 0;
-    for (int i = 0; row_of(call, i); i++) {
-        const enum xg_spare spare = spare_of(call, i);
-        if (spare != XG_SPARE_NONE)
-            elems = spare == XG_SPARE_TRIANGLE ? 3 * n * n : call->operand[XG_SLOT_A].ld * n;
-    }
-    return elems;
+    for (int i = 0; row_of(call, i); i++)
+        if (spare_of(call, i) != XG_SPARE_NONE)
+            return spare_of(call, i) == XG_SPARE_TRIANGLE ? 3 * n * n
+                                                          : call->operand[XG_SLOT_A].ld * n;
+    return 0;
 }
 
 static const char *text_of(const struct xg_solver_call *call)
@@ -261,9 +258,8 @@ enum xg_status xg_solver_run(struct xg_dev *dev, struct xg_solver *solver,
     call->kernel = "cuSOLVER";
     for (int i = 0; row_of(call, i) && status == XG_OK; i++) {
         status = prepare(dev, solver, call, i);
-        if (status != XG_OK)
-            break;
-        status = run_step(dev, solver, call, i);
+        if (status == XG_OK)
+            status = run_step(dev, solver, call, i);
         if (status == XG_OK)
             status = mirror(dev, solver, call, i, true);
         if (status == XG_OK && call->deflate && i == 0)

@@ -16,12 +16,9 @@ struct xg_solver_matrix {
 };
 
 /*
- * A routine on the device. The operands are those of the call, except that
+ * A routine on the device. The operands lie as the routine's row says (enum xg_lies); those that
+ * lie over or behind another one are not used. Also
  *
- * - SYEVD and SYGVD write their vectors over A, and U is not used;
- * - GEEV of a real A writes the imaginary parts behind the real ones, and WI is not used;
- * - GELSD and GELSS write R and the reflectors over A, as GELS does, and Qᴴ B over B. U and V are
- *   not used;
  * - GESDD has m >= n. It writes the right singular vectors as columns of V or, if it sets
  *   v_is_rows, as rows. A is undefined afterwards;
  * - GETRI's result is in A, whose address may have become that of spare;

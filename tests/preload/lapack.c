@@ -18,16 +18,6 @@
 typedef void routine(void *, ...);
 routine dpotrf_, dgetrf_, dgesv_, dgetri_, dtrtri_, dsyev_, dsyevd_, dgeev_, dgesvd_, cgesvd_;
 
-static routine *find(const char *name)
-{
-    char symbol[9];
-    snprintf(symbol, sizeof symbol, "%s_", name);
-    void *function = dlsym(RTLD_DEFAULT, symbol);
-    if (!function)
-        exit(XT_HARD);
-    return (routine *)(uintptr_t)function;
-}
-
 /* The routines of one engine's routine; several of eigenvalues and of singular values. */
 enum { SYEV, SYEVD, SYEVR, GESDD, GESVD };
 static int eigen_by = SYEVD, singular_by = GESDD;
@@ -205,11 +195,13 @@ static int32_t call_named(const struct xg_routine *r, const char *name, struct v
 {
     struct list list = {0};
     struct works works = {0};
-    char arguments[128], *rest;
+    char arguments[128], symbol[9], *rest;
     size_t at = 0;
+    snprintf(symbol, sizeof symbol, "%s_", name);
+    routine *function = (routine *)(uintptr_t)dlsym(RTLD_DEFAULT, symbol);
     while (at < sizeof names / sizeof names[0] && strcmp(names[at].name, name))
         at++;
-    if (at == sizeof names / sizeof names[0])
+    if (at == sizeof names / sizeof names[0] || !function)
         exit(XT_HARD);
     snprintf(arguments, sizeof arguments, "%s", lists[names[at].list].arguments);
     for (char *next = strtok_r(arguments, ", ", &rest); next; next = strtok_r(NULL, ", ", &rest)) {
@@ -219,14 +211,13 @@ static int32_t call_named(const struct xg_routine *r, const char *name, struct v
         else if (!space && strcmp(next, "info"))
             add(&list, (void *)address_of(v, r, next));
     }
-    return call_with(find(name), &list, &works, lists[names[at].list].letters, r->type, name);
+    return call_with(function, &list, &works, lists[names[at].list].letters, r->type, name);
 }
 
 static int32_t call_lapack(const struct xg_routine *r)
 {
     const bool eigen = r->name == XG_ROUTINE_SYEVD, some = eigen && eigen_by == SYEVR;
     const bool part = eigen && r->operand[XG_SLOT_W].rows != r->n;
-    const char *const rest = eigen ? (const char *[]){"", "d", "r"}[eigen_by] : NULL;
     char name[8];
     struct values v = {.uplo = r->uplo == XG_LOWER ? 'l' : 'U',
                        .diag = "nU"[r->unit],
@@ -247,8 +238,8 @@ static int32_t call_lapack(const struct xg_routine *r)
     for (int i = 0; i < XG_SLOT_COUNT; i++)
         v.ld[i] = (int32_t)xg_max_i64(r->operand[i].ld, 1);
     snprintf(name, sizeof name, "%s", xg_routine_text(r->name, r->type));
-    if (rest)
-        snprintf(name + 5, sizeof name - 5, "%s", rest);
+    if (eigen)
+        snprintf(name + 5, sizeof name - 5, "%s", (const char *[]){"", "d", "r"}[eigen_by]);
     if (r->name == XG_ROUTINE_GESDD && singular_by == GESVD)
         name[4] = 'v';
     const int32_t info = call_named(r, name, &v);
