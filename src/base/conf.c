@@ -98,11 +98,8 @@ static const struct xg_setting settings[] = {
      .choices = {"1", "0"},
      .accepts = "0|1",
      .help =
-         "1: LAPACK's factorizations (getrf, potrf, geqrf), solvers (gesv, posv, getrs, "
-         "potrs), inverses, least squares (gels, gelsd, gelss), eigenvalues (syev, syevd, syevr, "
-         "sygvd, geev) and singular values (gesdd, gesvd) may run on the GPU, with cuSOLVER; 0: "
-         "the "
-         "program's own library computes them."},
+         "1: LAPACK's factorizations, solvers, inverses, least squares, eigenvalues and singular "
+         "values may run on the GPU, with cuSOLVER; 0: the program's own library computes them."},
     {.name = "XGEMM_VERBOSE",
      .common = true,
      .kind = XG_SETTING_INT,

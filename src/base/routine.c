@@ -1,53 +1,66 @@
 /* SPDX-License-Identifier: MIT */
-/* The routines' traits: their names, and what they read and write. */
+/* The routines' rows. */
 #include "base/routine.h"
 
-static const struct {
-    const char *names[XG_TYPE_COUNT];
-    struct xg_use uses[XG_SLOT_COUNT];
-} traits[XG_ROUTINE_COUNT] = {
+const struct xg_routine_row xg_routine_rows[XG_ROUTINE_COUNT] = {
 #define IN .in = true
 #define OUT .out = true
 #define TRIANGLE .triangle = true
-#define USE(slot, ...) [XG_SLOT_##slot] = {__VA_ARGS__}
+#define REAL .real = true
+#define STEPS(...) .steps = {__VA_ARGS__}
+#define USE(slot, ...) LIES(slot, AS_IS, slot, __VA_ARGS__)
+#define LIES(slot, how, other, ...)                                                                \
+    .uses[XG_SLOT_##slot] = {.lies = XG_LIES_##how, .at = XG_SLOT_##other, __VA_ARGS__}
 #define ROW(ROUTINE, real, complex, ...)                                                           \
-    [XG_ROUTINE_##ROUTINE] = {{"s" #real, "d" #real, "c" #complex, "z" #complex}, {__VA_ARGS__}}
-    ROW(POTRF, potrf, potrf, USE(A, IN, OUT, TRIANGLE)),
-    ROW(POTRS, potrs, potrs, USE(A, IN, TRIANGLE), USE(B, IN, OUT)),
-    ROW(POSV, posv, posv, USE(A, IN, OUT, TRIANGLE), USE(B, IN, OUT)),
-    ROW(POTRI, potri, potri, USE(A, IN, OUT, TRIANGLE)),
-    ROW(GETRF, getrf, getrf, USE(A, IN, OUT), USE(PIVOTS, OUT)),
-    ROW(GETRS, getrs, getrs, USE(A, IN), USE(PIVOTS, IN), USE(B, IN, OUT)),
-    ROW(GESV, gesv, gesv, USE(A, IN, OUT), USE(PIVOTS, OUT), USE(B, IN, OUT)),
-    ROW(GETRI, getri, getri, USE(A, IN, OUT), USE(PIVOTS, IN)),
-    ROW(TRTRI, trtri, trtri, USE(A, IN, OUT, TRIANGLE)),
-    ROW(GEQRF, geqrf, geqrf, USE(A, IN, OUT), USE(TAU, OUT)),
-    ROW(ORGQR, orgqr, ungqr, USE(A, IN, OUT), USE(TAU, IN)),
-    ROW(ORMQR, ormqr, unmqr, USE(A, IN), USE(TAU, IN), USE(B, IN, OUT)),
-    ROW(GELS, gels, gels, USE(A, IN, OUT), USE(B, IN, OUT)),
-    ROW(GELSD, gelsd, gelsd, USE(A, IN), USE(B, IN), USE(U, OUT, TRIANGLE), USE(V, OUT)),
-    ROW(GELSS, gelss, gelss, USE(A, IN), USE(B, IN), USE(U, OUT, TRIANGLE), USE(V, OUT)),
-    ROW(SYEVD, syevd, heevd, USE(A, IN, TRIANGLE), USE(U, OUT), USE(W, OUT)),
-    ROW(SYGVD, sygvd, hegvd, USE(A, IN, TRIANGLE), USE(B, IN, OUT, TRIANGLE), USE(U, OUT),
-        USE(W, OUT)),
-    ROW(GEEV, geev, geev, USE(A, IN), USE(V, OUT), USE(W, OUT), USE(WI, OUT)),
-    ROW(GESDD, gesdd, gesdd, USE(A, IN), USE(U, OUT), USE(V, OUT), USE(W, OUT)),
+    [XG_ROUTINE_##ROUTINE] = {{"s" #real, "d" #real, "c" #complex, "z" #complex}, __VA_ARGS__}
+    ROW(POTRF, potrf, potrf, STEPS(XG_STEP_POTRF), USE(A, IN, OUT, TRIANGLE)),
+    ROW(POTRS, potrs, potrs, STEPS(XG_STEP_POTRS), USE(A, IN, TRIANGLE), USE(B, IN, OUT)),
+    ROW(POSV, posv, posv, STEPS(XG_STEP_POTRF, XG_STEP_POTRS), USE(A, IN, OUT, TRIANGLE),
+        USE(B, IN, OUT)),
+    ROW(POTRI, potri, potri, STEPS(XG_STEP_POTRI), USE(A, IN, OUT, TRIANGLE),
+        .before = XG_BEFORE_REAL_DIAGONAL),
+    ROW(GETRF, getrf, getrf, STEPS(XG_STEP_GETRF), USE(A, IN, OUT), USE(PIVOTS, OUT)),
+    ROW(GETRS, getrs, getrs, STEPS(XG_STEP_GETRS), USE(A, IN), USE(PIVOTS, IN), USE(B, IN, OUT)),
+    ROW(GESV, gesv, gesv, STEPS(XG_STEP_GETRF, XG_STEP_GETRS), USE(A, IN, OUT), USE(PIVOTS, OUT),
+        USE(B, IN, OUT)),
+    ROW(GETRI, getri, getri, STEPS(XG_STEP_GETRI), USE(A, IN, OUT), USE(PIVOTS, IN)),
+    ROW(TRTRI, trtri, trtri, STEPS(XG_STEP_TRTRI), USE(A, IN, OUT, TRIANGLE)),
+    ROW(GEQRF, geqrf, geqrf, STEPS(XG_STEP_GEQRF), USE(A, IN, OUT), USE(TAU, OUT)),
+    ROW(ORGQR, orgqr, ungqr, STEPS(XG_STEP_ORGQR), USE(A, IN, OUT), USE(TAU, IN)),
+    ROW(ORMQR, ormqr, unmqr, STEPS(XG_STEP_ORMQR), USE(A, IN), USE(TAU, IN), USE(B, IN, OUT)),
+    ROW(GELS, gels, gels, STEPS(XG_STEP_GEQRF, XG_STEP_ROTATE, XG_STEP_SOLVE_TRIANGLE),
+        USE(A, IN, OUT), USE(B, IN, OUT), LIES(TAU, ALL, TAU), .before = XG_BEFORE_MODERATE,
+        .finish = XG_FINISH_FULL_RANK),
+    ROW(GELSD, gelsd, gelsd, STEPS(XG_STEP_GEQRF, XG_STEP_ROTATE), USE(A, IN), USE(B, IN),
+        LIES(TAU, ALL, TAU), LIES(U, OVER, A, OUT, TRIANGLE), LIES(V, OVER, B, OUT),
+        LIES(W, NOWHERE, W, REAL), .before = XG_BEFORE_MODERATE, .finish = XG_FINISH_RANK_D),
+    ROW(GELSS, gelss, gelss, STEPS(XG_STEP_GEQRF, XG_STEP_ROTATE), USE(A, IN), USE(B, IN),
+        LIES(TAU, ALL, TAU), LIES(U, OVER, A, OUT, TRIANGLE), LIES(V, OVER, B, OUT),
+        LIES(W, NOWHERE, W, REAL), .before = XG_BEFORE_MODERATE, .finish = XG_FINISH_RANK_S),
+    ROW(SYEVD, syevd, heevd, STEPS(XG_STEP_SYEVD), USE(A, IN, TRIANGLE), LIES(U, OVER, A, OUT),
+        LIES(W, ALL, W, OUT, REAL), .proof = XG_PROOF_ALL_VALUES),
+    ROW(SYGVD, sygvd, hegvd, STEPS(XG_STEP_SYGVD), USE(A, IN, TRIANGLE), USE(B, IN, OUT, TRIANGLE),
+        LIES(U, OVER, A, OUT), USE(W, OUT, REAL), .proof = XG_PROOF_VECTORS),
+    ROW(GEEV, geev, geev, STEPS(XG_STEP_GEEV), USE(A, IN), USE(V, OUT), LIES(W, TWICE, W, OUT),
+        LIES(WI, BEHIND, W, OUT)),
+    ROW(GESDD, gesdd, gesdd, STEPS(XG_STEP_GESVDP, XG_STEP_GESVD), LIES(A, TALL, A, IN),
+        LIES(U, LEFT, U, OUT), LIES(V, RIGHT, V, OUT), USE(W, OUT, REAL), .retries = true),
 };
 
 const struct xg_use *xg_routine_use(enum xg_routine_name name, enum xg_slot slot)
 {
-    return &traits[name].uses[slot];
+    return &xg_routine_rows[name].uses[slot];
 }
 
 const char *xg_routine_text(enum xg_routine_name name, enum xg_type type)
 {
-    return traits[name].names[type];
+    return xg_routine_rows[name].names[type];
 }
 
 enum xg_type xg_routine_slot_type(const struct xg_routine *call, enum xg_slot slot)
 {
-    return slot == XG_SLOT_W && call->name != XG_ROUTINE_GEEV ? xg_type_real(call->type)
-                                                              : call->type;
+    const bool real = xg_routine_use(call->name, slot)->real;
+    return real ? xg_type_real(call->type) : call->type;
 }
 
 size_t xg_routine_slot_bytes(const struct xg_routine *call, enum xg_slot slot)

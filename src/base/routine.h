@@ -5,7 +5,7 @@
 
 #include "base/problem.h"
 
-/* The routines that the engine computes; routine.c has a row of traits for each. */
+/* The routines that the engine computes; each has a row in routine.c. */
 enum xg_routine_name {
     XG_ROUTINE_POTRF, /* A = L Lᴴ or Uᴴ U */
     XG_ROUTINE_POTRS, /* A X = B from potrf's factor */
@@ -84,11 +84,85 @@ struct xg_routine {
     int pivot_bytes; /* 4 or 8 */
 };
 
+/* How an operand lies in device memory. */
+enum xg_lies {
+    XG_LIES_NOWHERE,
+    XG_LIES_AS_IS,  /* as in the caller's memory */
+    XG_LIES_ALL,    /* a vector of n elements, of which the caller may want some or none */
+    XG_LIES_TWICE,  /* with room for a second vector behind it, if the call has WI */
+    XG_LIES_BEHIND, /* that second vector, behind the operand `at` */
+    XG_LIES_OVER,   /* over the operand `at`, whose elements are no longer needed */
+    XG_LIES_TALL,   /* a matrix with fewer rows than columns as its conjugate transpose */
+    XG_LIES_LEFT,   /* the singular vectors of that matrix, whether or not the call wants them */
+    XG_LIES_RIGHT
+};
+
 /* How a routine uses an operand. */
 struct xg_use {
+    enum xg_lies lies;
+    enum xg_slot at; /* the operand itself, unless it lies OVER or BEHIND another one */
     bool in, out;
     bool triangle; /* only the call's triangle is read and written; in SYEVD's A, only read */
+    bool real;     /* the elements are real for complex types too */
 };
+
+/* The steps of routines on the device. compute/solver_steps.c has a function for each, and says
+ * what it needs. */
+enum xg_step {
+    XG_STEP_NONE,
+    XG_STEP_POTRF,
+    XG_STEP_POTRS,
+    XG_STEP_POTRI,
+    XG_STEP_GETRF,
+    XG_STEP_GETRS,
+    XG_STEP_GETRI,
+    XG_STEP_TRTRI,
+    XG_STEP_GEQRF,
+    XG_STEP_ORGQR,
+    XG_STEP_ORMQR,
+    XG_STEP_ROTATE,         /* B becomes Qᴴ B */
+    XG_STEP_SOLVE_TRIANGLE, /* solves R X = B */
+    XG_STEP_SYEVD,
+    XG_STEP_SYGVD,
+    XG_STEP_GEEV,
+    XG_STEP_GESVDP, /* by the polar decomposition, which is not exact for every matrix */
+    XG_STEP_GESVD,
+    XG_STEP_COUNT
+};
+enum { XG_ROUTINE_STEPS = 3 };
+
+/* The check of the operands; if they do not pass it, the CPU computes. */
+enum xg_before {
+    XG_BEFORE_NONE,
+    XG_BEFORE_REAL_DIAGONAL, /* a factor's diagonal has no imaginary parts */
+    XG_BEFORE_MODERATE /* A is not 0, and LAPACK would not scale A or B to avoid an overflow */
+};
+
+/* What remains after the last step. */
+enum xg_finish {
+    XG_FINISH_NONE,
+    XG_FINISH_FULL_RANK, /* the CPU computes if R has a 0 on its diagonal */
+    XG_FINISH_RANK_D,    /* R's singular values decide the rank, as in GELSD */
+    XG_FINISH_RANK_S     /* or as in GELSS */
+};
+
+/* The calls whose result verify/residual.c can check, if it has a check of the routine: without
+ * vectors it has nothing to compare some of the values with, or even all of them. */
+enum xg_proof { XG_PROOF_ALWAYS, XG_PROOF_ALL_VALUES, XG_PROOF_VECTORS };
+
+/* What a routine is. */
+struct xg_routine_row {
+    const char *names[XG_TYPE_COUNT]; /* LAPACK's, without suffix */
+    enum xg_step steps[XG_ROUTINE_STEPS];
+    struct xg_use uses[XG_SLOT_COUNT];
+    /* The second step computes again what the first one has not computed exactly, unless
+     * compute/deflation.h can; compute/gram.h may replace both. */
+    bool retries;
+    enum xg_before before;
+    enum xg_finish finish;
+    enum xg_proof proof;
+};
+extern const struct xg_routine_row xg_routine_rows[XG_ROUTINE_COUNT];
 
 /* The use of a slot, whether or not this call has it. */
 const struct xg_use *xg_routine_use(enum xg_routine_name name, enum xg_slot slot);

@@ -317,7 +317,7 @@ bool xg_deflation_serves(const struct xg_solver_call *call)
 {
     const struct xg_routine *routine = call->routine;
     const int64_t columns = routine->vectors == XG_VECTORS_ALL ? call->m : call->n;
-    return routine->name == XG_ROUTINE_GESDD && routine->vectors != XG_VECTORS_NONE &&
+    return xg_routine_rows[routine->name].retries && routine->vectors != XG_VECTORS_NONE &&
            !routine->polar && call->m <= XG_SOLVER_ONES && call->m * columns <= INT32_MAX;
 }
 

@@ -195,7 +195,7 @@ bool xg_gram_serves(struct xg_dev *dev, const struct xg_solver_call *call)
     const struct xg_routine *routine = call->routine;
     const int64_t pitch_most = INT32_MAX / (int64_t)xg_type_bytes(XG_TYPE_Z) - 1;
     struct xg_cast cast;
-    return routine->name == XG_ROUTINE_GESDD && !xg_type_is_double(routine->type) &&
+    return xg_routine_rows[routine->name].retries && !xg_type_is_double(routine->type) &&
            dev->facts.fp64_ratio > 0 && dev->facts.fp64_ratio <= FP64_RATIO_MOST &&
            call->n <= XG_SOLVER_ONES && call->m <= pitch_most &&
            columns_of(call) <= INT32_MAX / call->m && dev->plan_bytes == 0 &&

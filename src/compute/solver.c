@@ -87,41 +87,60 @@ void xg_solver_forget(struct xg_solver *solver)
 
 /* --- Runs ------------------------------------------------------------------------------------ */
 
+/* A step of the routine; NULL: it has no more. */
+static const struct xg_solver_row *row_of(const struct xg_solver_call *call, int step)
+{
+    const struct xg_routine_row *routine = &xg_routine_rows[call->routine->name];
+    return step < XG_ROUTINE_STEPS && routine->steps[step] ? &xg_solver_rows[routine->steps[step]]
+                                                           : NULL;
+}
+
+/* The step's extra matrix. With `polar` no step starts again from a copy of A. */
+static enum xg_spare spare_of(const struct xg_solver_call *call, int step)
+{
+    const enum xg_spare spare = row_of(call, step)->spare;
+    return spare == XG_SPARE_COPY && call->routine->polar ? XG_SPARE_NONE : spare;
+}
+
 int64_t xg_solver_spare_elems(const struct xg_solver_call *call)
 {
     const int64_t n = call->n;
-    switch (xg_solver_rows[call->routine->name].spare) {
-    case XG_SPARE_LIKE_A:
-        return call->routine->polar ? 0 : call->operand[XG_SLOT_A].ld * n;
-    case XG_SPARE_TRIANGLE:
-        return 3 * n * n;
-    default:
-        return 0;
-    }
+    for (int i = 0; row_of(call, i); i++)
+        if (spare_of(call, i) != XG_SPARE_NONE)
+            return spare_of(call, i) == XG_SPARE_TRIANGLE ? 3 * n * n
+                                                          : call->operand[XG_SLOT_A].ld * n;
+    return 0;
 }
 
-static bool fits_int(const struct xg_solver_call *call)
+static const char *text_of(const struct xg_solver_call *call)
 {
-    bool fits = call->m <= INT_MAX && call->n <= INT_MAX && call->routine->k <= INT_MAX;
+    return xg_routine_text(call->routine->name, call->routine->type);
+}
+
+/* The sizes fit the functions of all steps. */
+static bool fits(const struct xg_solver_call *call)
+{
+    int64_t most = xg_max_i64(xg_max_i64(call->m, call->n), call->routine->k);
     for (int slot = 0; slot < XG_SLOT_COUNT; slot++)
-        fits = fits && call->operand[slot].ld <= INT_MAX;
-    return fits;
+        most = xg_max_i64(most, call->operand[slot].ld);
+    for (int i = 0; row_of(call, i); i++)
+        if ((row_of(call, i)->ints && most > INT_MAX) ||
+            (spare_of(call, i) == XG_SPARE_UNIT && call->n > XG_SOLVER_ONES))
+            return false;
+    return true;
 }
 
 enum xg_status xg_solver_measure(struct xg_solver *solver, struct xg_solver_call *call)
 {
-    enum xg_routine_name name = call->routine->name;
-    if ((xg_solver_rows[name].ints && !fits_int(call)) ||
-        (name == XG_ROUTINE_GETRI && call->n > XG_SOLVER_ONES))
+    if (!fits(call))
         return XG_DECLINED;
     call->work_bytes = call->host_bytes = 0;
-    for (int i = 0; i < XG_SOLVER_STEPS && xg_solver_rows[name].steps[i]; i++) {
+    for (int i = 0; row_of(call, i); i++) {
         size_t device_bytes = 0, host_bytes = 0;
         const struct xg_solver_step step = {solver, call, &device_bytes, &host_bytes, NULL};
         if (xg_drv_ended())
             return XG_ERR_LOST;
-        enum xg_status status = status_of(xg_solver_rows[name].steps[i](&step),
-                                          xg_routine_text(name, call->routine->type));
+        enum xg_status status = status_of(row_of(call, i)->function(&step), text_of(call));
         if (status != XG_OK)
             return status;
         if (device_bytes > call->work_bytes)
@@ -138,30 +157,32 @@ static enum xg_status mirror(const struct xg_dev *dev, const struct xg_solver *s
 {
     const struct xg_solver_matrix *a = &call->operand[XG_SLOT_A];
     const struct xg_mirror_args args = {a->at, a->ld, call->n, !back};
-    if (xg_solver_rows[call->routine->name].steps[step] != xg_solver_potrf ||
-        !xg_solver_is_mirrored(solver, call))
+    if (!row_of(call, step)->mirrored || !xg_solver_is_mirrored(solver, call))
         return XG_OK;
     return xg_mirror_run(dev, solver->mirrors[call->routine->type], args, solver->stream);
 }
 
-/* Writes to A, spare and info what a step expects there. */
+/* Writes to A and spare what a step expects there. */
 static enum xg_status prepare(const struct xg_dev *dev, const struct xg_solver *solver,
                               const struct xg_solver_call *call, int step)
 {
-    const enum xg_routine_name name = call->routine->name;
     const struct xg_solver_matrix *a = &call->operand[XG_SLOT_A];
     const struct xg_solver_spare spare = {call->spare,         a->at,         a->ld, call->n,
                                           call->routine->type, solver->stream};
-    if (xg_solver_rows[name].steps[step] == xg_solver_solve_triangle)
-        return xg_solver_spare_triangle(dev, &spare);
-    if (step > 0)
-        return XG_OK;
-    enum xg_status status =
-        XG_DRV(&dev->drv, cuMemsetD32Async, call->info, 0, XG_SOLVER_STEPS, solver->stream);
-    if (status == XG_OK && name == XG_ROUTINE_GESDD && !call->routine->polar)
+    enum xg_status status = XG_OK;
+    switch (spare_of(call, step)) {
+    case XG_SPARE_COPY:
         status = xg_solver_spare_copy(dev, &spare);
-    if (status == XG_OK && name == XG_ROUTINE_GETRI)
+        break;
+    case XG_SPARE_UNIT:
         status = xg_solver_spare_unit(dev, &spare, call->block->ones);
+        break;
+    case XG_SPARE_TRIANGLE:
+        status = xg_solver_spare_triangle(dev, &spare);
+        break;
+    default:
+        break;
+    }
     return status == XG_OK ? mirror(dev, solver, call, step, false) : status;
 }
 
@@ -209,19 +230,15 @@ static enum xg_status factorize_qr(struct xg_dev *dev, struct xg_solver *solver,
 static enum xg_status run_step(struct xg_dev *dev, struct xg_solver *solver,
                                struct xg_solver_call *call, int index)
 {
-    const struct xg_routine *routine = call->routine;
-    xg_solver_function *function = xg_solver_rows[routine->name].steps[index];
+    const struct xg_solver_row *row = row_of(call, index);
     const CUdeviceptr info = call->info + (unsigned)index * sizeof(int);
     const struct xg_solver_step step = {solver, call, NULL, NULL, (void *)(uintptr_t)info};
-    const enum xg_status status = function == xg_solver_getrf
-                                      ? factorize_lu(dev, solver, call, info)
-                                  : function == xg_solver_geqrf ? factorize_qr(dev, solver, call)
-                                                                : XG_ERR_NOTFOUND;
+    const enum xg_status status = row->ours == XG_OURS_LU   ? factorize_lu(dev, solver, call, info)
+                                  : row->ours == XG_OURS_QR ? factorize_qr(dev, solver, call)
+                                                            : XG_ERR_NOTFOUND;
     if (status != XG_ERR_NOTFOUND)
         return status;
-    return xg_drv_ended()
-               ? XG_ERR_LOST
-               : status_of(function(&step), xg_routine_text(routine->name, routine->type));
+    return xg_drv_ended() ? XG_ERR_LOST : status_of(row->function(&step), text_of(call));
 }
 
 enum xg_status xg_solver_wait(const struct xg_dev *dev, const struct xg_solver *solver,
@@ -235,29 +252,27 @@ enum xg_status xg_solver_wait(const struct xg_dev *dev, const struct xg_solver *
 enum xg_status xg_solver_run(struct xg_dev *dev, struct xg_solver *solver,
                              struct xg_solver_call *call)
 {
-    enum xg_routine_name name = call->routine->name;
     int *info = call->block->info;
-    enum xg_status status = XG_OK;
+    enum xg_status status =
+        XG_DRV(&dev->drv, cuMemsetD32Async, call->info, 0, XG_ROUTINE_STEPS, solver->stream);
     call->kernel = "cuSOLVER";
-    for (int i = 0; i < XG_SOLVER_STEPS && xg_solver_rows[name].steps[i] && status == XG_OK; i++) {
+    for (int i = 0; row_of(call, i) && status == XG_OK; i++) {
         status = prepare(dev, solver, call, i);
-        if (status != XG_OK)
-            break;
-        status = run_step(dev, solver, call, i);
+        if (status == XG_OK)
+            status = run_step(dev, solver, call, i);
         if (status == XG_OK)
             status = mirror(dev, solver, call, i, true);
-        if (status == XG_OK && call->deflate &&
-            xg_solver_rows[name].steps[i] == xg_solver_gesdd_by_polar)
+        if (status == XG_OK && call->deflate && i == 0)
             status = call->deflate(dev, solver, solver->stream, call);
     }
     if (status == XG_OK)
         status = XG_DRV(&dev->drv, cuMemcpyDtoHAsync, info, call->info,
-                        XG_SOLVER_STEPS * sizeof *info, solver->stream);
+                        XG_ROUTINE_STEPS * sizeof *info, solver->stream);
     if (status == XG_OK)
         status = xg_solver_wait(dev, solver, call->limit_s);
-    if (status == XG_OK && name == XG_ROUTINE_GESDD && call->v_is_rows)
+    if (status == XG_OK && xg_routine_rows[call->routine->name].retries && call->v_is_rows)
         info[0] = 0; /* the first step's answer is not used */
-    for (int i = 0; i < XG_SOLVER_STEPS; i++)
+    for (int i = 0; i < XG_ROUTINE_STEPS; i++)
         if (status == XG_OK && info[i] != 0)
             status = XG_DECLINED;
     return status;

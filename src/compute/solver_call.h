@@ -15,15 +15,10 @@ struct xg_solver_matrix {
     int64_t ld;
 };
 
-enum { XG_SOLVER_STEPS = 3 };
-
 /*
- * A routine on the device. The operands are those of the call, except that
+ * A routine on the device. The operands lie as the routine's row says (enum xg_lies); those that
+ * lie over or behind another one are not used. Also
  *
- * - SYEVD and SYGVD write their vectors over A, and U is not used;
- * - GEEV of a real A writes the imaginary parts behind the real ones, and WI is not used;
- * - GELSD and GELSS write R and the reflectors over A, as GELS does, and Qᴴ B over B. U and V are
- *   not used;
  * - GESDD has m >= n. It writes the right singular vectors as columns of V or, if it sets
  *   v_is_rows, as rows. A is undefined afterwards;
  * - GETRI's result is in A, whose address may have become that of spare;
@@ -34,7 +29,7 @@ struct xg_solver_call {
     int64_t m, n;
     struct xg_solver_matrix operand[XG_SLOT_COUNT];
     CUdeviceptr spare; /* xg_solver_spare_elems, or xg_gram_bytes */
-    CUdeviceptr info;  /* XG_SOLVER_STEPS ints */
+    CUdeviceptr info;  /* XG_ROUTINE_STEPS ints */
     CUdeviceptr work;
     size_t work_bytes, host_bytes;
     void *host_work;
@@ -52,7 +47,7 @@ struct xg_solver_call {
  * GETRI of more than XG_SOLVER_ONES columns is declined. */
 enum { XG_SOLVER_ONES = 1 << 17 };
 struct xg_solver_block {
-    int info[XG_SOLVER_STEPS];
+    int info[XG_ROUTINE_STEPS];
     double perturbation;             /* Xgesvdp's */
     double ones[2 * XG_SOLVER_ONES]; /* of the call's type */
 };

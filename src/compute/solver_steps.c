@@ -94,7 +94,7 @@ static int on_triangle(const struct xg_solver_step *s, int triangle, triangle_si
 }
 
 /* At 4096, in double precision, cuSOLVER 12's Xpotrf takes 2.5 times the time of this function. */
-int xg_solver_potrf(const struct xg_solver_step *s)
+static int potrf(const struct xg_solver_step *s)
 {
     enum xg_type type = s->call->routine->type;
     return on_triangle(s, xg_solver_is_mirrored(s->solver, s->call) ? FILL_LOWER : fill(s),
@@ -134,7 +134,7 @@ static int trtri(const struct xg_solver_step *s)
         work(s), s->call->work_bytes, s->call->host_work, s->call->host_bytes, s->info);
 }
 
-int xg_solver_getrf(const struct xg_solver_step *s)
+static int getrf(const struct xg_solver_step *s)
 {
     const struct xg_solver *v = s->solver;
     int type = data_type(s);
@@ -185,7 +185,7 @@ static int getri(const struct xg_solver_step *s)
     return result;
 }
 
-int xg_solver_geqrf(const struct xg_solver_step *s)
+static int geqrf(const struct xg_solver_step *s)
 {
     const struct xg_solver *v = s->solver;
     int type = data_type(s);
@@ -252,7 +252,7 @@ static int rotate(const struct xg_solver_step *s)
 
 /* Solves R X = B. cuSOLVER has no function for a triangle, but one for L and U without pivots: in
  * the matrix that xg_solver_spare_triangle has put into spare, L is the unit matrix and U is R. */
-int xg_solver_solve_triangle(const struct xg_solver_step *s)
+static int solve_triangle(const struct xg_solver_step *s)
 {
     const struct xg_solver *v = s->solver;
     struct xg_solver_call *call = s->call;
@@ -358,7 +358,7 @@ static int gesvd(const struct xg_solver_step *s)
                                      call->work_bytes, call->host_work, call->host_bytes, s->info);
 }
 
-int xg_solver_gesdd_by_polar(const struct xg_solver_step *s)
+static int gesdd_by_polar(const struct xg_solver_step *s)
 {
     if (s->device_bytes)
         return gesvdp(s, NULL);
@@ -382,28 +382,24 @@ static int gesdd_by_qr(const struct xg_solver_step *s)
     return gesvd(s);
 }
 
-/* --- Routines -------------------------------------------------------------------------------- */
+/* --- All steps ------------------------------------------------------------------------------- */
 
-const struct xg_solver_row xg_solver_rows[XG_ROUTINE_COUNT] = {
-    [XG_ROUTINE_POTRF] = {{xg_solver_potrf}, true, XG_SPARE_NONE},
-    [XG_ROUTINE_POTRS] = {{potrs}, false, XG_SPARE_NONE},
-    [XG_ROUTINE_POSV] = {{xg_solver_potrf, potrs}, true, XG_SPARE_NONE},
-    [XG_ROUTINE_POTRI] = {{potri}, true, XG_SPARE_NONE},
-    [XG_ROUTINE_GETRF] = {{xg_solver_getrf}, false, XG_SPARE_NONE},
-    [XG_ROUTINE_GETRS] = {{getrs}, false, XG_SPARE_NONE},
-    [XG_ROUTINE_GESV] = {{xg_solver_getrf, getrs}, false, XG_SPARE_NONE},
-    [XG_ROUTINE_GETRI] = {{getri}, false, XG_SPARE_LIKE_A},
-    [XG_ROUTINE_TRTRI] = {{trtri}, false, XG_SPARE_NONE},
-    [XG_ROUTINE_GEQRF] = {{xg_solver_geqrf}, false, XG_SPARE_NONE},
-    [XG_ROUTINE_ORGQR] = {{orgqr}, true, XG_SPARE_NONE},
-    [XG_ROUTINE_ORMQR] = {{ormqr}, true, XG_SPARE_NONE},
-    [XG_ROUTINE_GELS] = {{xg_solver_geqrf, rotate, xg_solver_solve_triangle},
-                         true,
-                         XG_SPARE_TRIANGLE},
-    [XG_ROUTINE_GELSD] = {{xg_solver_geqrf, rotate}, true, XG_SPARE_NONE},
-    [XG_ROUTINE_GELSS] = {{xg_solver_geqrf, rotate}, true, XG_SPARE_NONE},
-    [XG_ROUTINE_SYEVD] = {{syevd}, false, XG_SPARE_NONE},
-    [XG_ROUTINE_SYGVD] = {{sygvd}, true, XG_SPARE_NONE},
-    [XG_ROUTINE_GEEV] = {{geev}, false, XG_SPARE_NONE},
-    [XG_ROUTINE_GESDD] = {{xg_solver_gesdd_by_polar, gesdd_by_qr}, false, XG_SPARE_LIKE_A},
+const struct xg_solver_row xg_solver_rows[XG_STEP_COUNT] = {
+    [XG_STEP_POTRF] = {potrf, .ints = true, .mirrored = true},
+    [XG_STEP_POTRS] = {potrs},
+    [XG_STEP_POTRI] = {potri, .ints = true},
+    [XG_STEP_GETRF] = {getrf, .ours = XG_OURS_LU},
+    [XG_STEP_GETRS] = {getrs},
+    [XG_STEP_GETRI] = {getri, .spare = XG_SPARE_UNIT},
+    [XG_STEP_TRTRI] = {trtri},
+    [XG_STEP_GEQRF] = {geqrf, .ours = XG_OURS_QR},
+    [XG_STEP_ORGQR] = {orgqr, .ints = true},
+    [XG_STEP_ORMQR] = {ormqr, .ints = true},
+    [XG_STEP_ROTATE] = {rotate, .ints = true},
+    [XG_STEP_SOLVE_TRIANGLE] = {solve_triangle, .spare = XG_SPARE_TRIANGLE},
+    [XG_STEP_SYEVD] = {syevd},
+    [XG_STEP_SYGVD] = {sygvd, .ints = true},
+    [XG_STEP_GEEV] = {geev},
+    [XG_STEP_GESVDP] = {gesdd_by_polar, .spare = XG_SPARE_COPY},
+    [XG_STEP_GESVD] = {gesdd_by_qr},
 };

@@ -36,18 +36,21 @@ struct xg_solver_step {
 
 typedef int xg_solver_function(const struct xg_solver_step *);
 
-/* A routine. ints: it uses cuSOLVER's older interface, whose sizes are int. spare: the matrix that
- * it needs beside its operands. */
-struct xg_solver_row {
-    xg_solver_function *steps[XG_SOLVER_STEPS];
-    bool ints;
-    enum { XG_SPARE_NONE, XG_SPARE_LIKE_A, XG_SPARE_TRIANGLE } spare;
-};
-extern const struct xg_solver_row xg_solver_rows[XG_ROUTINE_COUNT];
+/* The extra matrix that a step needs, which solver.c fills before the step (solver_spare.h). */
+enum xg_spare { XG_SPARE_NONE, XG_SPARE_COPY, XG_SPARE_UNIT, XG_SPARE_TRIANGLE };
 
-/* The steps to which solver.c adds something. */
-xg_solver_function xg_solver_potrf, xg_solver_getrf, xg_solver_geqrf, xg_solver_solve_triangle,
-    xg_solver_gesdd_by_polar;
+/* Our kernels, which solver.c tries before cuSOLVER's function. */
+enum xg_ours { XG_OURS_NONE, XG_OURS_LU, XG_OURS_QR };
+
+/* A step. */
+struct xg_solver_row {
+    xg_solver_function *function;
+    bool ints; /* of cuSOLVER's older interface, whose sizes are int */
+    enum xg_spare spare;
+    enum xg_ours ours;
+    bool mirrored; /* computes an upper triangle by way of the lower one (mirror.h) */
+};
+extern const struct xg_solver_row xg_solver_rows[XG_STEP_COUNT];
 
 /* Whether potrf factorizes the lower triangle instead of the upper one (mirror_sm75.cu). */
 bool xg_solver_is_mirrored(const struct xg_solver *solver, const struct xg_solver_call *call);

@@ -21,12 +21,16 @@
 #include "decide/route.h"
 #include "kernels/lapack/panel_kabi.h"
 
-/* panels: of factorizations by our kernels. */
+/* panels: of factorizations by our kernels. rotate_s: of SYEV and GESVD, which iterate by rotations
+ * that update the vectors on one core; if the vectors do not fit its cache, rotations take several
+ * times as long. by_r: the CPU first computes the QR factorization of a tall or wide matrix. */
 static const struct row {
     double cpu_share, cpu_element_s;
     struct rate {
         double share, column_s;
     } gpu, panels;
+    double rotate_s;
+    bool by_r;
 } rows[XG_ROUTINE_COUNT] = {
     [XG_ROUTINE_POTRF] = {1.00, 2.5e-9, {0.90, 0.4e-6}},
     [XG_ROUTINE_POTRS] = {0.80, 0.5e-9, {0.30, 1e-6}},
@@ -43,10 +47,10 @@ static const struct row {
     [XG_ROUTINE_GELS] = {0.90, 25e-9, {0.22, 4e-6}, {0.40, 3e-6}},
     [XG_ROUTINE_GELSD] = {0.90, 25e-9, {0.22, 4e-6}, {0.40, 3e-6}},
     [XG_ROUTINE_GELSS] = {0.90, 25e-9, {0.22, 4e-6}, {0.40, 3e-6}},
-    [XG_ROUTINE_SYEVD] = {0.43, 70e-9, {0.07, 10e-6}},
+    [XG_ROUTINE_SYEVD] = {0.43, 70e-9, {0.07, 10e-6}, .rotate_s = 0.5e-9},
     [XG_ROUTINE_SYGVD] = {0.43, 80e-9, {0.07, 15e-6}},
     [XG_ROUTINE_GEEV] = {0.48, 900e-9, {0.0097, 184e-6}},
-    [XG_ROUTINE_GESDD] = {0.46, 200e-9, {0.13, 27e-6}},
+    [XG_ROUTINE_GESDD] = {0.46, 200e-9, {0.13, 27e-6}, .rotate_s = 1.5e-9, .by_r = true},
 };
 
 static const double GPU_CALL_S = 0.2e-3; /* copies of small operands, waits, info */
@@ -106,9 +110,10 @@ static double rest_seconds(const struct xg_model *model, const struct xg_routine
     const double n = (double)routine->n, cube = n * n * n;
     const double complex = xg_type_is_complex(routine->type) ? 4 : 1;
     double rate = model->cpu_flops / (xg_type_is_double(routine->type) ? 2 : 1);
-    if (routine->name == XG_ROUTINE_GELSS)
+    const enum xg_finish finish = xg_routine_rows[routine->name].finish;
+    if (finish == XG_FINISH_RANK_S)
         return cube * GELSS_CUBE_S * complex;
-    return routine->name == XG_ROUTINE_GELSD
+    return finish == XG_FINISH_RANK_D
                ? 10 * cube * complex / (row->cpu_share * rate) + n * n * row->cpu_element_s
                : 0;
 }
@@ -116,7 +121,7 @@ static double rest_seconds(const struct xg_model *model, const struct xg_routine
 static double memory_seconds(const struct xg_routine *routine, const struct row *row)
 {
     const double elements = (double)routine->m * (double)routine->n, least = columns(routine);
-    if (routine->name != XG_ROUTINE_GESDD || routine->m == routine->n)
+    if (!row->by_r || routine->m == routine->n)
         return elements * row->cpu_element_s;
     return least * least * row->cpu_element_s + elements * rows[XG_ROUTINE_GEQRF].cpu_element_s;
 }
@@ -129,16 +134,19 @@ static double cpu_seconds(const struct xg_model *model, const struct xg_routine 
            rest_seconds(model, routine);
 }
 
-/* SYEV and GESVD iterate by rotations, which update the vectors on one core. If the vectors do not
- * fit its cache, rotations take several times as long. */
 static double rotation_seconds(const struct xg_routine *routine)
 {
-    static const double SYEV_CUBE_S = 0.5e-9, GESVD_CUBE_S = 1.5e-9;
     const double least = columns(routine);
     if (!routine->rotates || !routine->vectors)
         return 0;
-    return (routine->name == XG_ROUTINE_SYEVD ? SYEV_CUBE_S : GESVD_CUBE_S) * least * least *
+    return rows[routine->name].rotate_s * least * least *
            (double)(xg_max_i64(routine->m, routine->n) * xg_type_parts(routine->type));
+}
+
+/* The caller may want some of the values, as of SYEVD. */
+static bool may_select(const struct xg_routine *routine)
+{
+    return xg_routine_use(routine->name, XG_SLOT_W)->lies == XG_LIES_ALL;
 }
 
 /* Without SYEVD's vectors the time is that of the tridiagonal form, which waits for memory; with
@@ -147,14 +155,14 @@ double xg_routine_cpu_seconds(const struct xg_model *model, const struct xg_rout
 {
     static const struct row tridiagonal = {.cpu_share = 0.22, .cpu_element_s = 20e-9};
     double rotations_s = rotation_seconds(routine);
-    if (routine->name != XG_ROUTINE_SYEVD)
+    if (!may_select(routine))
         return cpu_seconds(model, routine, &rows[routine->name]) + rotations_s;
     struct xg_routine part = *routine;
     part.vectors = XG_VECTORS_NONE;
     double none_s = cpu_seconds(model, &part, &tridiagonal);
     part.vectors = XG_VECTORS_ALL;
     part.operand[XG_SLOT_W].rows = routine->n;
-    double all_s = fmax(none_s, cpu_seconds(model, &part, &rows[XG_ROUTINE_SYEVD]));
+    double all_s = fmax(none_s, cpu_seconds(model, &part, &rows[routine->name]));
     double share =
         routine->vectors ? (double)routine->operand[XG_SLOT_W].rows / (double)routine->n : 0;
     return none_s + share * (all_s - none_s) + rotations_s;
@@ -242,8 +250,8 @@ enum { SKIPPED = 1 };
 static struct xg_routine_error *errors_of(struct xg_routine_book *book,
                                           const struct xg_routine *routine, enum xg_side side)
 {
-    const bool few = routine->name == XG_ROUTINE_SYEVD &&
-                     (!routine->vectors || routine->operand[XG_SLOT_W].rows < routine->n);
+    const bool few =
+        may_select(routine) && (!routine->vectors || routine->operand[XG_SLOT_W].rows < routine->n);
     return book->errors[routine->name][routine->type][few || routine->rotates][side];
 }
 

@@ -39,12 +39,11 @@ struct run {
     const uint64_t *seed;  /* NULL: the result is not verified */
 };
 
-/* --- Least squares --------------------------------------------------------------------------- */
+/* --- Checks ---------------------------------------------------------------------------------- */
 
-static bool has_squares(const struct xg_routine *routine)
+static bool is_checked(const struct run *run, enum xg_before check)
 {
-    return routine->name == XG_ROUTINE_GELS || routine->name == XG_ROUTINE_GELSD ||
-           routine->name == XG_ROUTINE_GELSS;
+    return xg_routine_rows[run->routine->name].before == check;
 }
 
 /* LAPACK scales an A or a B whose largest element is near underflow or overflow. Here the squares
@@ -62,33 +61,47 @@ static bool is_moderate(const struct run *run)
     return true;
 }
 
+/* LAPACK's potri ignores the imaginary parts of a factor's diagonal; potrf's factor has none.
+ * XG_DECLINED: this one has some. */
+static enum xg_status check_diagonal(const struct run *run)
+{
+    const struct xg_routine *routine = run->routine;
+    const struct xg_factor a = {.matrix = routine->operand[XG_SLOT_A], .type = routine->type};
+    if (!is_checked(run, XG_BEFORE_REAL_DIAGONAL))
+        return XG_OK;
+    for (int64_t i = 0; i < a.matrix.rows; i++) {
+        double re, im;
+        xg_factor_get(&a, i, i, &re, &im);
+        if (im != 0)
+            return XG_DECLINED;
+    }
+    return XG_OK;
+}
+
 /* --- Device memory --------------------------------------------------------------------------- */
 
 /* The size of an operand on the device. 0 rows: the operand has no memory of its own there. */
 static struct xg_extent extent_of(const struct run *run, enum xg_slot slot)
 {
-    const struct xg_matrix *host = &run->routine->operand[slot];
-    const struct xg_extent whole = {host->rows, host->columns}, none = {0, 0};
-    const bool singular = run->routine->name == XG_ROUTINE_GESDD;
-    if (has_squares(run->routine) && slot == XG_SLOT_TAU)
-        return (struct xg_extent){run->solver.n, 1};
-    if (has_squares(run->routine) && slot > XG_SLOT_B)
-        return none;
-    if (singular && slot == XG_SLOT_A)
-        return (struct xg_extent){run->solver.m, run->solver.n};
-    /* Xgesvdp uses the memory of U and V even if they are not wanted. */
-    if (singular && slot == XG_SLOT_U)
-        return (struct xg_extent){
-            run->solver.m, run->routine->vectors == XG_VECTORS_ALL ? run->solver.m : run->solver.n};
-    if (singular && slot == XG_SLOT_V)
-        return (struct xg_extent){run->solver.n, run->solver.n};
-    if (!host->at || slot == XG_SLOT_U || slot == XG_SLOT_WI)
-        return none;
-    if (slot == XG_SLOT_W && run->routine->name == XG_ROUTINE_SYEVD)
-        return (struct xg_extent){run->solver.n, 1};
-    if (slot == XG_SLOT_W && run->routine->operand[XG_SLOT_WI].at)
-        return (struct xg_extent){2 * host->rows, 1};
-    return whole;
+    const struct xg_routine *routine = run->routine;
+    const struct xg_matrix *host = &routine->operand[slot];
+    const int64_t m = run->solver.m, n = run->solver.n;
+    switch (xg_routine_use(routine->name, slot)->lies) {
+    case XG_LIES_AS_IS:
+        return host->at ? (struct xg_extent){host->rows, host->columns} : (struct xg_extent){0, 0};
+    case XG_LIES_ALL:
+        return (struct xg_extent){n, 1};
+    case XG_LIES_TWICE:
+        return (struct xg_extent){(routine->operand[XG_SLOT_WI].at ? 2 : 1) * host->rows, 1};
+    case XG_LIES_TALL:
+        return (struct xg_extent){m, n};
+    case XG_LIES_LEFT: /* Xgesvdp uses the memory of U and V even if they are not wanted. */
+        return (struct xg_extent){m, routine->vectors == XG_VECTORS_ALL ? m : n};
+    case XG_LIES_RIGHT:
+        return (struct xg_extent){n, n};
+    default:
+        return (struct xg_extent){0, 0};
+    }
 }
 
 /* The largest distance of columns for the driver's copies: no device has a larger
@@ -139,7 +152,7 @@ static enum xg_status place(struct run *run, size_t *total_bytes)
     }
     enum xg_status status = measure(run);
     solver->spare = take(&bytes, spare_bytes(run));
-    solver->info = take(&bytes, XG_SOLVER_STEPS * sizeof(int));
+    solver->info = take(&bytes, XG_ROUTINE_STEPS * sizeof(int));
     solver->work = take(&bytes, solver->work_bytes);
     *total_bytes = bytes;
     return status;
@@ -203,26 +216,13 @@ static enum xg_status open_pivots(struct run *run)
     return XG_OK;
 }
 
-/* LAPACK's potri ignores the imaginary parts of a factor's diagonal; potrf's factor has none.
- * XG_DECLINED: this one has some. */
-static enum xg_status check_diagonal(const struct xg_routine *routine)
-{
-    const struct xg_factor a = {.matrix = routine->operand[XG_SLOT_A], .type = routine->type};
-    for (int64_t i = 0; routine->name == XG_ROUTINE_POTRI && i < a.matrix.rows; i++) {
-        double re, im;
-        xg_factor_get(&a, i, i, &re, &im);
-        if (im != 0)
-            return XG_DECLINED;
-    }
-    return XG_OK;
-}
-
 /* LAPACK reports the first 0 on the diagonal of GELS's R. A device that does not divide a 0 by it
  * leaves a finite result. */
 static bool is_singular(const struct xg_routine *routine)
 {
     const struct xg_factor r = {.matrix = routine->operand[XG_SLOT_A], .type = routine->type};
-    return routine->name == XG_ROUTINE_GELS && xg_factor_least_pivot(&r) == 0;
+    return xg_routine_rows[routine->name].finish == XG_FINISH_FULL_RANK &&
+           xg_factor_least_pivot(&r) == 0;
 }
 
 static void give_pivots(const struct run *run)
@@ -255,37 +255,29 @@ static struct xg_transfer transfer_of(const struct run *run, enum xg_slot slot)
 {
     const struct xg_routine *routine = run->routine;
     const struct xg_solver_call *solver = &run->solver;
-    const bool singular = routine->name == XG_ROUTINE_GESDD;
-    enum xg_slot from = slot;
+    const struct xg_use *use = xg_routine_use(routine->name, slot);
+    enum xg_slot at = use->at;
     struct xg_transfer transfer = {
         .host = routine->operand[slot],
         .type = xg_routine_slot_type(routine, slot),
         .elem_bytes = xg_routine_slot_bytes(routine, slot),
-        .part = xg_routine_use(routine->name, slot)->triangle ? routine->uplo : XG_FULL,
+        .part = use->triangle ? routine->uplo : XG_FULL,
     };
     if (slot == XG_SLOT_PIVOTS) {
         transfer.type = XG_TYPE_D;
         transfer.host.at = run->pivots;
     }
-    if (slot == XG_SLOT_U && !singular)
-        from = XG_SLOT_A;
-    if (slot == XG_SLOT_V && has_squares(routine))
-        from = XG_SLOT_B;
-    if (slot == XG_SLOT_WI)
-        from = XG_SLOT_W;
-    if (singular && slot == XG_SLOT_A)
+    if (use->lies == XG_LIES_TALL)
         transfer.conjugate = run->wide;
-    if (singular && slot == XG_SLOT_U) {
-        from = run->wide ? XG_SLOT_V : XG_SLOT_U;
-        transfer.conjugate = run->wide && solver->v_is_rows;
+    /* The left vectors of the conjugate transpose are the right vectors of A. */
+    if (use->lies == XG_LIES_LEFT || use->lies == XG_LIES_RIGHT) {
+        const bool right = (use->lies == XG_LIES_RIGHT) != run->wide;
+        at = right ? XG_SLOT_V : XG_SLOT_U;
+        transfer.conjugate = run->wide != (right && !solver->v_is_rows);
     }
-    if (singular && slot == XG_SLOT_V) {
-        from = run->wide ? XG_SLOT_U : XG_SLOT_V;
-        transfer.conjugate = run->wide || !solver->v_is_rows;
-    }
-    transfer.device = solver->operand[from].at;
-    transfer.device_ld = solver->operand[from].ld;
-    if (slot == XG_SLOT_WI)
+    transfer.device = solver->operand[at].at;
+    transfer.device_ld = solver->operand[at].ld;
+    if (use->lies == XG_LIES_BEHIND)
         transfer.device += (CUdeviceptr)transfer.host.rows * transfer.elem_bytes;
     if (slot == XG_SLOT_W || slot == XG_SLOT_U)
         transfer.device +=
@@ -374,7 +366,7 @@ static bool skips_polar(const struct run *run)
 {
     const struct xg_routine *routine = run->routine;
     const struct xg_lane_polar *polar = &run->lane->polar;
-    return routine->name == XG_ROUTINE_GESDD && !routine->polar && !run->by_gram &&
+    return xg_routine_rows[routine->name].retries && !routine->polar && !run->by_gram &&
            is_of_shape(polar, routine) && polar->inexact >= INEXACT_MOST &&
            polar->skipped < SKIPPED_MOST && run->lane->dev->plan_bytes == 0;
 }
@@ -383,7 +375,7 @@ static void learn_polar(const struct run *run)
 {
     const struct xg_routine *routine = run->routine;
     struct xg_lane_polar *polar = &run->lane->polar;
-    if (routine->name != XG_ROUTINE_GESDD || run->by_gram)
+    if (!xg_routine_rows[routine->name].retries || run->by_gram)
         return;
     if (run->solver.by_qr) {
         polar->skipped++;
@@ -452,11 +444,11 @@ static enum xg_status move(struct run *run, struct xg_result *result)
     struct xg_transfer transfers[XG_SLOT_COUNT];
     bool finite = true;
     int count = list_transfers(run, false, transfers, &result->up_bytes);
-    for (int i = 0; i < 2 && has_squares(run->routine); i++)
+    for (int i = 0; i < 2 && is_checked(run, XG_BEFORE_MODERATE); i++)
         transfers[i].largest = &run->largest[i];
     enum xg_status status = xg_transfer_up(lane, transfers, count, &finite);
     result->nonfinite = !finite;
-    if (status == XG_OK && has_squares(run->routine) && !is_moderate(run))
+    if (status == XG_OK && is_checked(run, XG_BEFORE_MODERATE) && !is_moderate(run))
         finite = false;
     if (status == XG_OK && !finite)
         status = XG_DECLINED;
@@ -492,7 +484,7 @@ static enum xg_status run_entered(struct run *run, struct xg_result *result)
     if (status == XG_OK)
         status = open_pivots(run);
     if (status == XG_OK)
-        status = check_diagonal(run->routine);
+        status = check_diagonal(run);
     if (status == XG_OK)
         status = xg_originals_init(&run->originals, run->routine, &lane->originals);
     if (status == XG_OK)
@@ -523,7 +515,8 @@ static enum xg_status run_routine(struct xg_lane *lane, const struct xg_routine 
     int saved_errno = errno;
     struct run run = {.lane = lane, .routine = routine, .seed = seed};
     *result = (struct xg_result){0};
-    run.wide = routine->name == XG_ROUTINE_GESDD && routine->m < routine->n;
+    run.wide =
+        xg_routine_use(routine->name, XG_SLOT_A)->lies == XG_LIES_TALL && routine->m < routine->n;
     run.solver.routine = routine;
     run.solver.limit_s = limit_of(lane->dev, routine);
     run.solver.m = run.wide ? routine->n : routine->m;

@@ -518,9 +518,10 @@ static void (*const checks[XG_ROUTINE_COUNT])(struct check *) = {
 
 bool xg_residual_covers(const struct xg_routine *call)
 {
-    const bool all = call->name != XG_ROUTINE_SYGVD &&
-                     (call->name != XG_ROUTINE_SYEVD || call->operand[XG_SLOT_W].rows == call->n);
-    return checks[call->name] && (all || call->vectors);
+    const enum xg_proof proof = xg_routine_rows[call->name].proof;
+    const bool all = call->operand[XG_SLOT_W].rows == call->n;
+    return checks[call->name] &&
+           (call->vectors || proof == XG_PROOF_ALWAYS || (proof == XG_PROOF_ALL_VALUES && all));
 }
 
 /* False if squares of the solution or inverse may overflow: getrf has left a very small pivot. */

@@ -299,8 +299,10 @@ static void test_without(enum lack lack)
     struct xg_dev *dev;
     conf.reproducible = lack == FREEDOM;
     lane = fx_lane_open(&conf, 2, &dev);
-    if (lack == HOPPER || lack == NEWER)
+    if (lack == HOPPER || lack == NEWER) {
         dev->facts.sm = lack == HOPPER ? 86 : 100;
+        dev->facts.generation = xg_generation_find(dev->facts.sm, NULL);
+    }
     if (lack == CODE)
         dev->drv.cuFuncGetAttribute = old_code;
     lacking = lack;

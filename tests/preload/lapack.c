@@ -3,51 +3,20 @@
  * A program that calls LAPACK by its Fortran names. Built for the machine's LAPACK, whose answers
  * it states: run it without the library, too. It prints its failures and returns 1.
  */
+#include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "shim/routines.h"
 #include "tests/support/routines.h"
 #include "tests/support/threads.h"
 #include "tests/support/xt.h"
 
 /* All arguments by address, and the lengths of letters behind them. */
-#define DECLARE(name)                                                                              \
-    void s##name(void *, ...);                                                                     \
-    void d##name(void *, ...);                                                                     \
-    void c##name(void *, ...);                                                                     \
-    void z##name(void *, ...);
-#define DECLARE_PAIR(real, complex)                                                                \
-    void s##real(void *, ...);                                                                     \
-    void d##real(void *, ...);                                                                     \
-    void c##complex(void *, ...);                                                                  \
-    void z##complex(void *, ...);
-DECLARE(potrf_)
-DECLARE(potrs_)
-DECLARE(posv_)
-DECLARE(potri_)
-DECLARE(getrf_)
-DECLARE(getrs_)
-DECLARE(gesv_)
-DECLARE(getri_)
-DECLARE(trtri_)
-DECLARE(geqrf_)
-DECLARE_PAIR(orgqr_, ungqr_)
-DECLARE_PAIR(ormqr_, unmqr_)
-DECLARE_PAIR(syev_, heev_)
-DECLARE_PAIR(syevd_, heevd_)
-DECLARE_PAIR(syevr_, heevr_)
-DECLARE_PAIR(sygvd_, hegvd_)
-DECLARE(geev_)
-DECLARE(gesdd_)
-DECLARE(gesvd_)
-
 typedef void routine(void *, ...);
-#define TYPES(real, complex)                                                                       \
-    {                                                                                              \
-        s##real, d##real, c##complex, z##complex                                                   \
-    }
+routine dpotrf_, dgetrf_, dgesv_, dgetri_, dtrtri_, dsyev_, dsyevd_, dgeev_, dgesvd_, cgesvd_;
 
 /* The routines of one engine's routine; several of eigenvalues and of singular values. */
 enum { SYEV, SYEVD, SYEVR, GESDD, GESVD };
@@ -55,31 +24,15 @@ static int eigen_by = SYEVD, singular_by = GESDD;
 
 /* --- A call ---------------------------------------------------------------------------------- */
 
-/* An argument list under construction; Fortran's integers have 32 bits here. */
+/* An argument list under construction. */
 struct list {
     void *at[26];
     int count;
-    int32_t integers[26];
-    int integer_count;
 };
 
 static void add(struct list *list, void *at)
 {
     list->at[list->count++] = at;
-}
-
-static int32_t *add_integer(struct list *list, int64_t value)
-{
-    int32_t *at = &list->integers[list->integer_count++];
-    *at = (int32_t)value;
-    add(list, at);
-    return at;
-}
-
-static void add_matrix(struct list *list, const struct xg_matrix *matrix)
-{
-    add(list, matrix->at);
-    add_integer(list, matrix->ld > 0 ? matrix->ld : 1);
 }
 
 /* Every routine has at most 23 arguments and 3 lengths; those that are too many are not read. */
@@ -99,34 +52,21 @@ struct work {
     int32_t *length;
     void **at;
     size_t elem_bytes;
+    bool integers;
 };
 
 struct works {
     struct work of[3];
+    int32_t lengths[4];
     int count;
 };
 
-static void add_work(struct list *list, struct works *works, size_t elem_bytes)
+/* The first element as a length. */
+static int64_t length_of(const struct work *work, const void *first, bool wide)
 {
-    add(list, NULL);
-    works->of[works->count].at = &list->at[list->count - 1];
-    works->of[works->count].elem_bytes = elem_bytes;
-    works->of[works->count++].length = add_integer(list, -1);
-}
-
-/* Workspace without a length. */
-static void add_scratch(struct list *list, size_t bytes)
-{
-    add(list, calloc(1, bytes));
-}
-
-/* The first element as a length: an integer of an array of integers, else a number. */
-static int64_t length_of(const struct work *work, const void *first, bool integers, bool wide)
-{
-    return integers ? *(const int32_t *)first
-           : wide   ? (int64_t) * (const double *)first
-                    : (int64_t) * (const float *)first;
-    (void)work;
+    return work->integers ? *(const int32_t *)first
+           : wide         ? (int64_t) * (const double *)first
+                          : (int64_t) * (const float *)first;
 }
 
 /* Asks for the sizes, calls, and checks that sizes stand in the workspaces afterwards. */
@@ -146,8 +86,7 @@ static int32_t call_with(routine *function, struct list *list, struct works *wor
     }
     for (int i = 0; i < works->count; i++) {
         struct work *work = &works->of[i];
-        bool integers = work->elem_bytes == sizeof(int32_t) && i > 0 && i == works->count - 1;
-        asked[i] = length_of(work, firsts[i], integers, wide);
+        asked[i] = length_of(work, firsts[i], wide);
         XT_CHECK(asked[i] > 0, "%s: workspace %d: %lld", what, i, (long long)asked[i]);
         *work->length = (int32_t)asked[i];
         *work->at = calloc((size_t)asked[i] + 1, work->elem_bytes);
@@ -156,9 +95,7 @@ static int32_t call_with(routine *function, struct list *list, struct works *wor
     call(function, list, letters);
     for (int i = 0; i < works->count; i++) {
         struct work *work = &works->of[i];
-        bool integers = work->elem_bytes == sizeof(int32_t) && i > 0 && i == works->count - 1;
-        XT_CHECK(length_of(work, *work->at, integers, wide) > 0, "%s: workspace %d says nothing",
-                 what, i);
+        XT_CHECK(length_of(work, *work->at, wide) > 0, "%s: workspace %d says nothing", what, i);
         free(*work->at);
     }
     return info;
@@ -166,192 +103,152 @@ static int32_t call_with(routine *function, struct list *list, struct works *wor
 
 /* --- The engine's calls as LAPACK's ---------------------------------------------------------- */
 
-static char vectors_letter(const struct xg_routine *r)
+/* The arguments of each routine, as the shim has them; the machine's LAPACK refuses wrong ones. */
+static const struct {
+    const char *arguments;
+    int letters;
+} lists[] = {
+#define LIST(list, words, letters, ...) {#__VA_ARGS__, letters},
+    SHIM_LISTS(LIST)};
+
+static const struct {
+    const char *name;
+    enum shim_list list;
+} names[] = {
+#define NAME(context, letter, LETTER, name, ROUTINE, list, words) {#letter #name, SHIM_LIST_##list},
+    SHIM_ROUTINES(NAME, )};
+
+/* What the arguments point to, beside the operands. */
+struct values {
+    char uplo, diag, trans, side, job, none, range;
+    int32_t m, n, k, itype, first, last, one, ld[XG_SLOT_COUNT];
+    int32_t found, *supports; /* what SYEVR writes */
+    double zeros[2];
+};
+
+/* The address of an argument, or of an operand's leading dimension. SYEVR's vectors have a matrix
+ * of their own. */
+static const void *address_of(const struct values *v, const struct xg_routine *r, const char *name)
 {
-    return r->vectors ? 'V' : 'N';
+    const enum xg_slot z = r->operand[XG_SLOT_U].at ? XG_SLOT_U : XG_SLOT_A;
+    const bool ld = !strncmp(name, "ld", 2);
+    const struct {
+        const char *name;
+        enum xg_slot slot;
+    } operands[] = {{"a", XG_SLOT_A},         {"b", XG_SLOT_B},  {"c", XG_SLOT_B},
+                    {"u", XG_SLOT_U},         {"z", z},          {"vt", XG_SLOT_V},
+                    {"vr", XG_SLOT_V},        {"w", XG_SLOT_W},  {"tau", XG_SLOT_TAU},
+                    {"ipiv", XG_SLOT_PIVOTS}, {"wr", XG_SLOT_W}, {"s", XG_SLOT_W},
+                    {"wi", XG_SLOT_WI}};
+    const struct {
+        const char *name;
+        const void *at;
+    } others[] = {{"uplo", &v->uplo},
+                  {"diag", &v->diag},
+                  {"trans", &v->trans},
+                  {"side", &v->side},
+                  {"jobz", &v->job},
+                  {"jobu", &v->job},
+                  {"jobvt", &v->job},
+                  {"jobvr", &v->job},
+                  {"jobvl", &v->none},
+                  {"range", &v->range},
+                  {"n", &v->n},
+                  {"k", &v->k},
+                  {"nrhs", &v->k},
+                  {"itype", &v->itype},
+                  {"il", &v->first},
+                  {"iu", &v->last},
+                  {"m", v->supports ? &v->found : &v->m},
+                  {"isuppz", v->supports}};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (!strcmp(name, others[i].name))
+            return others[i].at;
+    for (size_t i = 0; i < sizeof operands / sizeof operands[0]; i++)
+        if (!strcmp(name + (ld ? 2 : 0), operands[i].name) && r->operand[operands[i].slot].at)
+            return ld ? &v->ld[operands[i].slot] : r->operand[operands[i].slot].at;
+    return ld ? (const void *)&v->one : v->zeros;
 }
 
-static int32_t call_system(const struct xg_routine *r, const char *what)
+/* A workspace whose length is the next argument, or one without a length. */
+static void add_work(struct list *list, struct works *works, const struct xg_routine *r,
+                     const char *name, bool sized)
 {
-    static routine *const functions[][XG_TYPE_COUNT] = {
-        [XG_ROUTINE_POTRF] = TYPES(potrf_, potrf_), [XG_ROUTINE_POTRS] = TYPES(potrs_, potrs_),
-        [XG_ROUTINE_POSV] = TYPES(posv_, posv_),    [XG_ROUTINE_POTRI] = TYPES(potri_, potri_),
-        [XG_ROUTINE_GETRF] = TYPES(getrf_, getrf_), [XG_ROUTINE_GETRS] = TYPES(getrs_, getrs_),
-        [XG_ROUTINE_GESV] = TYPES(gesv_, gesv_),    [XG_ROUTINE_GETRI] = TYPES(getri_, getri_),
-        [XG_ROUTINE_TRTRI] = TYPES(trtri_, trtri_)};
-    char uplo = r->uplo == XG_LOWER ? 'l' : 'U', trans = "NTC"[r->trans], diag = "nU"[r->unit];
-    struct list list = {0};
-    struct works works = {0};
-    int letters = 0;
-    if ((size_t)r->name >= sizeof functions / sizeof functions[0] || !functions[r->name][r->type])
-        exit(XT_HARD); /* it needs a row above, or a case in call_lapack */
-    const bool inverse = r->name == XG_ROUTINE_TRTRI;
-    const bool triangle = xg_routine_use(r->name, XG_SLOT_A)->triangle;
-    if (triangle || r->name == XG_ROUTINE_GETRS)
-        add(&list, triangle ? &uplo : &trans), letters++;
-    if (inverse)
-        add(&list, &diag), letters++;
-    if (r->name == XG_ROUTINE_GETRF)
-        add_integer(&list, r->m);
-    add_integer(&list, r->n);
-    if (r->operand[XG_SLOT_B].at)
-        add_integer(&list, r->k);
-    add_matrix(&list, &r->operand[XG_SLOT_A]);
-    if (!triangle)
-        add(&list, r->operand[XG_SLOT_PIVOTS].at);
-    if (r->operand[XG_SLOT_B].at)
-        add_matrix(&list, &r->operand[XG_SLOT_B]);
-    if (r->name == XG_ROUTINE_GETRI)
-        add_work(&list, &works, xg_type_bytes(r->type));
-    return call_with(functions[r->name][r->type], &list, &works, letters, r->type, what);
-}
-
-static int32_t call_qr(const struct xg_routine *r, const char *what)
-{
-    static routine *const functions[][XG_TYPE_COUNT] = {[XG_ROUTINE_GEQRF] = TYPES(geqrf_, geqrf_),
-                                                        [XG_ROUTINE_ORGQR] = TYPES(orgqr_, ungqr_),
-                                                        [XG_ROUTINE_ORMQR] = TYPES(ormqr_, unmqr_)};
-    char side = r->right ? 'R' : 'L', trans = "NTC"[r->trans];
-    struct list list = {0};
-    struct works works = {0};
-    bool multiplies = r->name == XG_ROUTINE_ORMQR;
-    if (multiplies)
-        add(&list, &side), add(&list, &trans);
-    add_integer(&list, r->m);
-    add_integer(&list, r->n);
-    if (r->name != XG_ROUTINE_GEQRF)
-        add_integer(&list, r->k);
-    add_matrix(&list, &r->operand[XG_SLOT_A]);
-    add(&list, r->operand[XG_SLOT_TAU].at);
-    if (multiplies)
-        add_matrix(&list, &r->operand[XG_SLOT_B]);
-    add_work(&list, &works, xg_type_bytes(r->type));
-    return call_with(functions[r->name][r->type], &list, &works, multiplies ? 2 : 0, r->type, what);
-}
-
-static int32_t call_eigen(const struct xg_routine *r, const char *what)
-{
-    static routine *const functions[][XG_TYPE_COUNT] = {[SYEV] = TYPES(syev_, heev_),
-                                                        [SYEVD] = TYPES(syevd_, heevd_),
-                                                        [SYEVR] = TYPES(syevr_, heevr_)};
-    static routine *const generalized[XG_TYPE_COUNT] = TYPES(sygvd_, hegvd_);
-    const bool complex = xg_type_is_complex(r->type), pair = r->name == XG_ROUTINE_SYGVD;
-    const size_t bytes = xg_type_bytes(r->type), real_bytes = xg_type_bytes(xg_type_real(r->type));
-    const int by = pair ? SYEVD : eigen_by;
-    const int64_t count = r->operand[XG_SLOT_W].rows;
-    const bool some = count != r->n;
-    char jobz = vectors_letter(r), range = some ? 'i' : 'a', uplo = r->uplo == XG_LOWER ? 'L' : 'u';
-    double zeros[2] = {0};
-    int32_t found = -1, *supports = calloc((size_t)(2 * r->n), sizeof *supports);
-    struct list list = {0};
-    struct works works = {0};
-    if (pair)
-        add_integer(&list, r->itype);
-    add(&list, &jobz);
-    if (by == SYEVR)
-        add(&list, &range);
-    add(&list, &uplo);
-    add_integer(&list, r->n);
-    add_matrix(&list, &r->operand[XG_SLOT_A]);
-    if (pair)
-        add_matrix(&list, &r->operand[XG_SLOT_B]);
-    if (by == SYEVR) {
-        add(&list, zeros);
-        add(&list, zeros);
-        add_integer(&list, some ? r->first + 1 : 0);
-        add_integer(&list, some ? r->first + count : 0);
-        add(&list, zeros);
-        add(&list, &found);
-    }
-    add(&list, r->operand[XG_SLOT_W].at);
-    if (by == SYEVR) {
-        struct xg_matrix z = r->operand[XG_SLOT_U];
-        if (!z.at)
-            z = r->operand[XG_SLOT_A];
-        add_matrix(&list, &z);
-        add(&list, supports);
-    }
-    add_work(&list, &works, bytes);
-    if (complex && by == SYEV)
-        add_scratch(&list, (size_t)(3 * r->n) * real_bytes);
-    else if (complex)
-        add_work(&list, &works, real_bytes);
-    if (by != SYEV)
-        add_work(&list, &works, sizeof(int32_t));
-    int32_t info = call_with(pair ? generalized[r->type] : functions[by][r->type], &list, &works,
-                             by == SYEVR ? 3 : 2, r->type, what);
-    XT_CHECK(by != SYEVR || info || found == count, "%s: %d values", what, found);
-    for (int64_t i = 0; by == SYEVR && r->vectors && !info && !some && i < r->n; i++)
-        XT_CHECK(supports[2 * i] >= 1 && supports[2 * i + 1] <= r->n, "%s: support", what);
-    free(supports);
-    return info;
-}
-
-static int32_t call_general(const struct xg_routine *r, const char *what)
-{
-    static routine *const functions[XG_TYPE_COUNT] = TYPES(geev_, geev_);
-    const struct xg_matrix none = {.ld = 1};
-    char left = 'n', right = vectors_letter(r);
-    struct list list = {0};
-    struct works works = {0};
-    add(&list, &left);
-    add(&list, &right);
-    add_integer(&list, r->n);
-    add_matrix(&list, &r->operand[XG_SLOT_A]);
-    add(&list, r->operand[XG_SLOT_W].at);
-    if (r->operand[XG_SLOT_WI].at)
-        add(&list, r->operand[XG_SLOT_WI].at);
-    add_matrix(&list, &none);
-    add_matrix(&list, r->vectors ? &r->operand[XG_SLOT_V] : &none);
-    add_work(&list, &works, xg_type_bytes(r->type));
-    if (xg_type_is_complex(r->type))
-        add_scratch(&list, (size_t)(2 * r->n) * xg_type_bytes(xg_type_real(r->type)));
-    return call_with(functions[r->type], &list, &works, 2, r->type, what);
-}
-
-static int32_t call_singular(const struct xg_routine *r, const char *what)
-{
-    static routine *const functions[][XG_TYPE_COUNT] = {
-        [GESDD] = TYPES(gesdd_, gesdd_), [GESVD] = TYPES(gesvd_, gesvd_)};
     const int64_t least = xg_min_i64(r->m, r->n), most = xg_max_i64(r->m, r->n);
-    const size_t real_bytes = xg_type_bytes(xg_type_real(r->type));
-    char job = "NSA"[r->vectors];
-    double none[2] = {0};
+    const bool integers = *name == 'i';
+    const size_t elem_bytes =
+        integers ? sizeof(int32_t) : xg_type_bytes(*name == 'r' ? xg_type_real(r->type) : r->type);
+    if (!sized) {
+        add(list, calloc((size_t)(7 * least * least + 2 * most * least + 8 * most), elem_bytes));
+        return;
+    }
+    struct work *work = &works->of[works->count++];
+    *work =
+        (struct work){&works->lengths[works->count], &list->at[list->count], elem_bytes, integers};
+    *work->length = -1;
+    add(list, NULL);
+    add(list, work->length);
+}
+
+/* Calls the function `name`, which is one of the routine's. */
+static int32_t call_named(const struct xg_routine *r, const char *name, struct values *v)
+{
     struct list list = {0};
     struct works works = {0};
-    struct xg_matrix u = r->operand[XG_SLOT_U], vt = r->operand[XG_SLOT_V];
-    u.at = u.at ? u.at : none;
-    vt.at = vt.at ? vt.at : none;
-    add(&list, &job);
-    if (singular_by == GESVD)
-        add(&list, &job);
-    add_integer(&list, r->m);
-    add_integer(&list, r->n);
-    add_matrix(&list, &r->operand[XG_SLOT_A]);
-    add(&list, r->operand[XG_SLOT_W].at);
-    add_matrix(&list, &u);
-    add_matrix(&list, &vt);
-    add_work(&list, &works, xg_type_bytes(r->type));
-    if (xg_type_is_complex(r->type))
-        add_scratch(&list, (size_t)(7 * least * least + 2 * most * least + 7 * most) * real_bytes);
-    if (singular_by == GESDD)
-        add_scratch(&list, (size_t)(8 * least) * sizeof(int32_t));
-    return call_with(functions[singular_by][r->type], &list, &works, singular_by == GESVD ? 2 : 1,
-                     r->type, what);
+    char arguments[128], symbol[9], *rest;
+    size_t at = 0;
+    snprintf(symbol, sizeof symbol, "%s_", name);
+    routine *function = (routine *)(uintptr_t)dlsym(RTLD_DEFAULT, symbol);
+    while (at < sizeof names / sizeof names[0] && strcmp(names[at].name, name))
+        at++;
+    if (at == sizeof names / sizeof names[0] || !function)
+        exit(XT_HARD);
+    snprintf(arguments, sizeof arguments, "%s", lists[names[at].list].arguments);
+    for (char *next = strtok_r(arguments, ", ", &rest); next; next = strtok_r(NULL, ", ", &rest)) {
+        const bool space = strstr(next, "work");
+        if (space && *next != 'l')
+            add_work(&list, &works, r, next, rest[strspn(rest, " ")] == 'l');
+        else if (!space && strcmp(next, "info"))
+            add(&list, (void *)address_of(v, r, next));
+    }
+    return call_with(function, &list, &works, lists[names[at].list].letters, r->type, name);
 }
 
 static int32_t call_lapack(const struct xg_routine *r)
 {
-    const char *what = xg_routine_text(r->name, r->type);
-    if (r->name == XG_ROUTINE_GEEV)
-        return call_general(r, what);
-    if (r->name == XG_ROUTINE_GESDD)
-        return call_singular(r, what);
-    if (r->name == XG_ROUTINE_SYEVD || r->name == XG_ROUTINE_SYGVD)
-        return call_eigen(r, what);
-    if (r->name == XG_ROUTINE_GEQRF || r->name == XG_ROUTINE_ORGQR || r->name == XG_ROUTINE_ORMQR)
-        return call_qr(r, what);
-    return call_system(r, what);
+    const bool eigen = r->name == XG_ROUTINE_SYEVD, some = eigen && eigen_by == SYEVR;
+    const bool part = eigen && r->operand[XG_SLOT_W].rows != r->n;
+    char name[8];
+    struct values v = {.uplo = r->uplo == XG_LOWER ? 'l' : 'U',
+                       .diag = "nU"[r->unit],
+                       .trans = "NTC"[r->trans],
+                       .side = r->right ? 'R' : 'L',
+                       .job = (r->name == XG_ROUTINE_GESDD ? "NSA" : "NVV")[r->vectors],
+                       .none = 'n',
+                       .range = part ? 'i' : 'a',
+                       .m = (int32_t)r->m,
+                       .n = (int32_t)r->n,
+                       .k = (int32_t)r->k,
+                       .itype = r->itype,
+                       .first = part ? (int32_t)r->first + 1 : 0,
+                       .last = part ? (int32_t)(r->first + r->operand[XG_SLOT_W].rows) : 0,
+                       .one = 1,
+                       .found = -1,
+                       .supports = some ? calloc((size_t)r->n, 2 * sizeof(int32_t)) : NULL};
+    for (int i = 0; i < XG_SLOT_COUNT; i++)
+        v.ld[i] = (int32_t)xg_max_i64(r->operand[i].ld, 1);
+    snprintf(name, sizeof name, "%s", xg_routine_text(r->name, r->type));
+    if (eigen)
+        snprintf(name + 5, sizeof name - 5, "%s", (const char *[]){"", "d", "r"}[eigen_by]);
+    if (r->name == XG_ROUTINE_GESDD && singular_by == GESVD)
+        name[4] = 'v';
+    const int32_t info = call_named(r, name, &v);
+    if (some && !info)
+        XT_CHECK(v.found == r->operand[XG_SLOT_W].rows, "%s: %d values", name, v.found);
+    for (int64_t i = 0; some && r->vectors && !info && !part && i < r->n; i++)
+        XT_CHECK(v.supports[2 * i] >= 1 && v.supports[2 * i + 1] <= r->n, "%s: support", name);
+    free(v.supports);
+    return info;
 }
 
 static enum xg_status run(const struct xg_routine *routine)

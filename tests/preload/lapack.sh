@@ -81,15 +81,13 @@ has "left by a jump" '^  CPU  *XGEMM_MODE  *dgemm_  *dgemm  *3 '
 
 if has_engine; then
     on_gpu "on the GPU" "$tmp/lapack" 70
-    for name in potrf potrs posv potri getrf getrs gesv getri trtri geqrf geev gesdd gesvd; do
-        names="${names-} s$name d$name c$name z$name"
-    done
-    for name in orgqr ormqr syev syevd syevr sygvd; do
-        names="$names s$name d$name"
-    done
-    for name in ungqr unmqr heev heevd heevr hegvd; do
-        names="$names c$name z$name"
-    done
+    # All names of shim/routines.h, except those of least squares, which squares.c calls.
+    names=$(awk -F '[(, ]+' '$2 ~ /^SHIM_[A-Z]*_KINDS$/ && $5 !~ /^(gels.*|name)$/ {
+        count = split($2 ~ /BOTH/ ? "s d c z" : $2 ~ /REAL/ ? "s d" : "c z", letter, " ")
+        for (i = 1; i <= count; i++)
+            print letter[i] $5
+    }' "$srcdir/shim/routines.h")
+    [ -n "$names" ] || fail "no names in shim/routines.h"
     for name in $names; do
         has "${name}_ has not run on the GPU" "^  GPU  *XGEMM_MODE  *${name}_ "
     done
