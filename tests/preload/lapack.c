@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that calls LAPACK by its Fortran names. Built for the machine's LAPACK, whose answers
- * it states: run it without the library, too. It prints its failures and returns 1.
+ * A program that calls the machine's LAPACK by its Fortran names. It passes without the library
+ * too. It prints its failures and returns 1.
  */
 #include <math.h>
 #include <pthread.h>
@@ -12,7 +12,7 @@
 #include "tests/support/threads.h"
 #include "tests/support/xt.h"
 
-/* All arguments by address, and the lengths of letters behind them. */
+/* All arguments are addresses; the lengths of letters follow them. */
 #define DECLARE(name)                                                                              \
     void s##name(void *, ...);                                                                     \
     void d##name(void *, ...);                                                                     \
@@ -49,7 +49,7 @@ typedef void routine(void *, ...);
         s##real, d##real, c##complex, z##complex                                                   \
     }
 
-/* The routines of one engine's routine; several of eigenvalues and of singular values. */
+/* The LAPACK routine for the engine's: several compute eigenvalues, several singular values. */
 enum { SYEV, SYEVD, SYEVR, GESDD, GESVD };
 static int eigen_by = SYEVD, singular_by = GESDD;
 
@@ -82,7 +82,7 @@ static void add_matrix(struct list *list, const struct xg_matrix *matrix)
     add_integer(list, matrix->ld > 0 ? matrix->ld : 1);
 }
 
-/* Every routine has at most 23 arguments and 3 lengths; those that are too many are not read. */
+/* Every routine has at most 23 arguments and 3 lengths; it does not read the rest. */
 static void call(routine *function, const struct list *list, int letters)
 {
     void *w[26];
@@ -94,7 +94,7 @@ static void call(routine *function, const struct list *list, int letters)
              w[14], w[15], w[16], w[17], w[18], w[19], w[20], w[21], w[22], w[23], w[24], w[25]);
 }
 
-/* Workspaces, whose sizes the first call asks for. */
+/* Workspaces, whose sizes the first call returns. */
 struct work {
     int32_t *length;
     void **at;
@@ -114,13 +114,13 @@ static void add_work(struct list *list, struct works *works, size_t elem_bytes)
     works->of[works->count++].length = add_integer(list, -1);
 }
 
-/* Workspace without a length. */
+/* Adds a workspace without a length. */
 static void add_scratch(struct list *list, size_t bytes)
 {
     add(list, calloc(1, bytes));
 }
 
-/* The first element as a length: an integer of an array of integers, else a number. */
+/* The length in a first element: an integer in an array of integers, else a real number. */
 static int64_t length_of(const struct work *work, const void *first, bool integers, bool wide)
 {
     return integers ? *(const int32_t *)first
@@ -129,7 +129,7 @@ static int64_t length_of(const struct work *work, const void *first, bool intege
     (void)work;
 }
 
-/* Asks for the sizes, calls, and checks that sizes stand in the workspaces afterwards. */
+/* Asks for the sizes, calls, and checks that the call leaves sizes in the workspaces. */
 static int32_t call_with(routine *function, struct list *list, struct works *works, int letters,
                          enum xg_type type, const char *what)
 {
@@ -157,7 +157,7 @@ static int32_t call_with(routine *function, struct list *list, struct works *wor
     for (int i = 0; i < works->count; i++) {
         struct work *work = &works->of[i];
         bool integers = work->elem_bytes == sizeof(int32_t) && i > 0 && i == works->count - 1;
-        XT_CHECK(length_of(work, *work->at, integers, wide) > 0, "%s: workspace %d says nothing",
+        XT_CHECK(length_of(work, *work->at, integers, wide) > 0, "%s: workspace %d has no size",
                  what, i);
         free(*work->at);
     }
@@ -422,8 +422,7 @@ static void test_info(void)
     free(a);
 }
 
-/* Of the two letters of singular vectors, the second alone has no counterpart on the GPU, or none
- * in LAPACK. */
+/* The GPU has no counterpart for right singular vectors alone that overwrite A. */
 static void test_letters(void)
 {
     double a[4] = {3, 0, 0, -2}, s[2], u[4], vt[4], work[64];
@@ -521,7 +520,7 @@ static void test_threads(void)
 
 static _Atomic int computed;
 
-/* Eigenvalues and vectors, without end. A wrong answer, or an error, ends the process with 1. */
+/* Computes eigenvalues and vectors without end. Ends the process with 1 if an answer is wrong. */
 static void *compute(void *unused)
 {
     enum { N = 40, WORK = 1 + 6 * N + 2 * N * N, IWORK = 3 + 5 * N };
@@ -550,7 +549,7 @@ static void *compute(void *unused)
     return unused;
 }
 
-/* Ends in the middle of a thread's call, with status 3. */
+/* Returns 3, main's status, while a thread is in a call. */
 static int end_among_calls(int microseconds)
 {
     pthread_t thread;
