@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Files that the environment names: none that is opened can hold a program up, and no other user chooses what
-# is written to. Contract 9.7, 10.6 (doc/contract.md).
+# Files that the environment names: none of them can block a program, and no other user chooses the
+# file that is written. Contract 9.7, 10.6 (doc/contract.md).
 . "$srcdir/tests/preload/lib"
 
 quiet_stub "$tmp/libone.so"
@@ -11,7 +11,7 @@ mkfifo "$tmp/fifo"
 mkdir "$tmp/folder"
 ln -s fifo "$tmp/link"
 
-# computes WHAT COMMAND...: the program's own library does; messages are in $tmp/err.
+# computes WHAT COMMAND...: the program's own library computes; messages are in $tmp/err.
 computes() {
     what=$1
     shift
@@ -19,7 +19,7 @@ computes() {
     diff "$tmp/alone" "$tmp/out" || fail "$what: another answer"
 }
 
-# refused WHAT NAME: as XGEMM_CPU_BLAS, with a message, once.
+# refused WHAT NAME: NAME is ignored as XGEMM_CPU_BLAS, with one message.
 refused() {
     computes "XGEMM_CPU_BLAS names $1" preloaded XGEMM_MODE=cpu XGEMM_STATS=1 XGEMM_CPU_BLAS="$2"
     grep -c "ignoring XGEMM_CPU_BLAS=$2: not a regular file" "$tmp/err" | grep -qx 1 ||
@@ -36,7 +36,7 @@ refused "a pipe by its number" /proc/self/fd/0 <>"$tmp/fifo"
 here=$PWD
 cd "$tmp" && refused "a FIFO in this folder" ./fifo
 cd "$here"
-# Those that are files are loaded as before, by whatever name.
+# Regular files are loaded as before, by any name.
 ln -s libtwo.so "$tmp/named"
 for name in "$tmp/libtwo.so" "$tmp/named" libtwo.so; do
     computes "$name" env LD_LIBRARY_PATH="$tmp" LD_PRELOAD="$preload" XGEMM_MODE=cpu XGEMM_STATS=1 XGEMM_CPU_BLAS="$name"
@@ -48,7 +48,7 @@ grep -q "ignoring XGEMM_CPU_BLAS=$tmp/short.so: the file is cut short" "$tmp/err
 computes "no such file" preloaded XGEMM_MODE=cpu XGEMM_STATS=1 XGEMM_CPU_BLAS="$tmp/none"
 grep -q "ignoring XGEMM_CPU_BLAS=$tmp/none: .*No such file" "$tmp/err" || fail "no such file: not told"
 
-# The file to write is a FIFO without a reader, or a device.
+# The file to write is a FIFO without a reader, a folder or a device.
 for name in "$tmp/fifo" "$tmp/folder" /dev/full /dev/null; do
     computes "XGEMM_LOG=$name" preloaded XGEMM_MODE=cpu XGEMM_STATS=1 XGEMM_LOG="$name"
     computes "XGEMM_TRACE=$name" preloaded XGEMM_MODE=cpu XGEMM_TRACE="$name"
@@ -61,7 +61,7 @@ done
 mkdir -p "$tmp/cache/xgemm"
 computes "a cache of FIFOs" preloaded XGEMM_MODE=auto XGEMM_STATS=1 XDG_CACHE_HOME="$tmp/cache"
 
-# A library that takes for ever to load, as on a file system that does not answer: the program can be ended.
+# A library that takes for ever to load, as on a dead file system: signals end the program.
 cat >"$tmp/slow.c" <<'END'
 #include <unistd.h>
 __attribute__((constructor)) static void begin(void)
@@ -78,7 +78,7 @@ case $(sed -n 's/^SigIgn:.*\(.\)$/\1/p' /proc/self/status) in
 *) signals='TERM HUP' ;;
 esac
 for signal in $signals; do
-    # No function: the signal is to meet the program, not a shell that would run this one's trap.
+    # No function: the signal must reach the program, not a shell that would run this script's trap.
     env LD_PRELOAD="$preload" XGEMM_MODE=cpu XGEMM_STATS=1 XGEMM_CPU_BLAS="$tmp/slow.so" "$tmp/c" own 5 \
         >"$tmp/out" 2>"$tmp/err" &
     pid=$!
@@ -95,13 +95,13 @@ for signal in $signals; do
     wait $pid 2>/dev/null
 done
 
-# Standard error by its names, which are links of the system's.
+# Standard error by its names, which are links of the system.
 for name in /dev/stderr /proc/self/fd/2 /dev/fd/2; do
     computes "XGEMM_LOG=$name" preloaded XGEMM_MODE=cpu XGEMM_STATS=1 XGEMM_LOG="$name"
     grep -q 'products' "$tmp/err" || fail "XGEMM_LOG=$name: nothing there"
 done
 
-# writes WHAT NAME FILE: what is written to the name is in the file.
+# writes WHAT NAME FILE: what is written to NAME is in FILE.
 writes() {
     for variable in XGEMM_LOG XGEMM_TRACE; do
         rm -f "$3"
@@ -110,7 +110,7 @@ writes() {
     done
 }
 
-# keeps WHAT NAME: what another user made is not written to; so it is told on standard error.
+# keeps WHAT NAME: a file that another user made is not written to, and a message says so.
 keeps() {
     for variable in XGEMM_LOG XGEMM_TRACE; do
         computes "$variable: $1" preloaded XGEMM_MODE=cpu XGEMM_STATS=1 $variable="$2"
@@ -119,7 +119,7 @@ keeps() {
     find "$shared" "$tmp/private" -type f -size +0 | grep . && fail "$1: written to"
 }
 
-# A folder that others may write to, and without the sticky bit, of which kernels have rules of their own.
+# A folder without the sticky bit that others may write to: with it kernels have their own rules.
 shared=$tmp/shared
 mkdir "$shared" "$tmp/private"
 chmod 777 "$shared"
@@ -142,7 +142,7 @@ ln "$tmp/private/first" "$shared/second"
 keeps "a second name" "$shared/second"
 rm -f "$shared"/* "$tmp/private"/*
 
-# What follows needs a second user.
+# The rest needs a second user.
 if [ "$(id -u)" = 0 ] && : >"$tmp/whose" && chown 65534 "$tmp/whose" 2>/dev/null; then
     : >"$target"
     ln -s "$target" "$shared/link"

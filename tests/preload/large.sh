@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-# Operands that span more than 2^31 elements, and leading dimensions that are far beyond any memory where they
-# separate no rows, with 32-bit and 64-bit integers (contract 3.3, 4.2).
+# Operands that span more than 2^31 elements, and leading dimensions far beyond any memory where
+# they separate no rows, with 32-bit and 64-bit integers (contract 3.3, 4.2).
 . "$srcdir/tests/preload/lib"
 needs_plain_library
 export OPENBLAS_NUM_THREADS=1
 
-# large WHAT COMMAND...: right, with rows $apart elements apart.
+# large WHAT COMMAND...: the answers are right, with rows $apart elements apart.
 large() {
     what=$1
     shift
@@ -17,7 +17,7 @@ large() {
     fail "$what: exit status $result, or messages"
 }
 
-# rows WHAT COMMAND...: all checks pass, and a C that overlaps becomes what it is alone.
+# rows WHAT COMMAND...: all checks pass, and a C that overlaps becomes what it becomes alone.
 rows() {
     what=$1
     shift
@@ -26,8 +26,8 @@ rows() {
         fail_with "$what: one row" "$tmp/out"
 }
 
-# OpenBLAS 0.3.21 itself faults, or is wrong: its kernels for small products gather with offsets of
-# 32 bits. What does not pass alone is no standard; what runs on the GPU must be right all the same.
+# OpenBLAS 0.3.21 itself faults or is wrong: its kernels for small products gather with 32-bit
+# offsets. A library that fails alone is no standard; what runs on the GPU must be right anyway.
 judged= lacks=
 for name in openblas:libopenblas.so.0:int32_t:2147483647 \
     openblas64:libopenblas64.so.0:int64_t:2147483659 \
@@ -44,7 +44,7 @@ for name in openblas:libopenblas.so.0:int32_t:2147483647 \
     compile -DCALL_INT="$int" -o "$tmp/row" "$srcdir/tests/preload/row.c" -Wl,--no-as-needed "$library" -lm -ldl \
         -Wl,-rpath,"${library%/*}" -Wl,--disable-new-dtags
     judged="$judged $what"
-    # Its kernels for AVX-512 fault there too: then those for AVX2 are the standard.
+    # Its AVX-512 kernels fault there too; then its AVX2 kernels are the standard.
     "$tmp/row" >"$tmp/alone" 2>&1 || {
         export OPENBLAS_CORETYPE=Haswell
         "$tmp/row" >"$tmp/alone" 2>&1 || fail "$what: one row, alone"
@@ -53,7 +53,7 @@ for name in openblas:libopenblas.so.0:int32_t:2147483647 \
     if has_engine; then
         rows "$what, on the engine" on_engine XGEMM_VERIFY=1
         rows "$what, compared" on_engine XGEMM_MODE=compare
-        rows "$what, with everything told" on_engine XGEMM_STATS=1 XGEMM_TRACE="$tmp"
+        rows "$what, with all reports" on_engine XGEMM_STATS=1 XGEMM_TRACE="$tmp"
         grep -q 'GPU *XGEMM_MODE *cblas_zgemm_batch_strided ' "$tmp/out" || fail "$what: one row: not on the GPU"
     fi
     unset OPENBLAS_CORETYPE
