@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# A process that asks for the GPU where none can be used gets one warning; other processes get no message.
+# A process that asks for the GPU where none can be used gets one warning; others get no message.
 # Contract 9.3 (doc/contract.md).
 . "$srcdir/tests/preload/lib"
 needs_plain_library
@@ -16,7 +16,7 @@ else
     why='this library was built without CUDA'
 fi
 
-# words MODE [NAME=VALUE...]: what a program of four products says on standard error, in $tmp/err.
+# words MODE [NAME=VALUE...]: runs four products; their messages are in $tmp/err.
 words() {
     words_mode=$1
     shift
@@ -40,8 +40,8 @@ for mode in auto cpu; do
     [ ! -s "$tmp/err" ] || fail_with "$mode: it speaks" "$tmp/err"
 done
 
-# The true reason is in statistics, ab, top and the line of a product, although no start was earned. refuse.so takes
-# the machine's own device files away, or closes a container's.
+# Statistics, ab, top and the line of a product give the true reason, although no start was earned.
+# refuse.so hides the machine's own device files, or refuses access to a container's.
 has_engine || exit $status
 run=$builddir/tools/xgemm-run
 cat >"$tmp/refuse.c" <<'END'
@@ -78,7 +78,7 @@ END
 compile -shared -fPIC -o "$tmp/refuse.so" "$tmp/refuse.c" -ldl
 mkdir "$tmp/nothing"
 
-# reasons WHY SENTENCE [NAME=VALUE...]: each of them says so.
+# reasons WHY SENTENCE [NAME=VALUE...]: each report gives the reason.
 reasons() {
     reasons_why=$1
     reasons_text=$2
@@ -104,7 +104,7 @@ reasons() {
         doctor) said='No GPU is usable here: .* ran on the CPU' ;;
         verbose) said=$reasons_why ;;
         esac
-        # Of a driver without a device a product does not know: it is asked when the program ends.
+        # A product does not know that a driver has no device: the driver is asked at the end.
         [ "$way:$reasons_why" = 'verbose:no usable GPU: no device' ] || tr '\n' ' ' <"$tmp/err" | grep -q "$said" ||
             fail_with "$way, $*: not: $said" "$tmp/err"
         [ $way = top ] || [ "$way:$reasons_why" = 'verbose:no usable GPU: no device' ] ||
@@ -121,7 +121,7 @@ done
 env LD_LIBRARY_PATH="$tmp/nothing" "$builddir/tools/xgemm-doctor" --json="$tmp/json" >"$tmp/out" 2>&1
 grep -q '"driver":"absent"' "$tmp/json" &&
     reasons 'no usable GPU: no driver' 'the CUDA driver (libcuda.so.1) is not found' LD_LIBRARY_PATH="$tmp/nothing"
-# A driver that has a device is one, without a device file: the start is to be earned.
+# A driver that has a device counts without a device file: the start is still to be earned.
 env FAKECUDA_DEVICES=1 XGEMM_STATS=1 LD_PRELOAD="$tmp/refuse.so:$XG_SO" "$tmp/main" own 512 2>"$tmp/err"
 grep -q 'not earned' "$tmp/err" && ! grep -q 'no GPU here' "$tmp/err" ||
     fail_with "a driver with a device is taken for none" "$tmp/err"
