@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# bench/results has a file a question: README.md there names each, and they stay few.
+# bench/results has few files, one for each question, and its README.md names them all.
 . "$srcdir/tests/gate/lib"
 
 # check FOLDER: at most 25 files and 4000 lines, all of them in its README.md under their device.
