@@ -23,7 +23,7 @@ computes() {
 refused() {
     computes "XGEMM_CPU_BLAS names $1" preloaded XGEMM_MODE=cpu XGEMM_STATS=1 XGEMM_CPU_BLAS="$2"
     grep -c "ignoring XGEMM_CPU_BLAS=$2: not a regular file" "$tmp/err" | grep -qx 1 ||
-        fail_with "XGEMM_CPU_BLAS names $1: not told" "$tmp/err"
+        fail_with "XGEMM_CPU_BLAS names $1: no message" "$tmp/err"
 }
 
 refused "a FIFO" "$tmp/fifo"
@@ -44,19 +44,19 @@ for name in "$tmp/libtwo.so" "$tmp/named" libtwo.so; do
 done
 head -c 5000 "$tmp/libtwo.so" >"$tmp/short.so"
 computes "a file that is cut short" preloaded XGEMM_MODE=cpu XGEMM_CPU_BLAS="$tmp/short.so"
-grep -q "ignoring XGEMM_CPU_BLAS=$tmp/short.so: the file is cut short" "$tmp/err" || fail "a file that is cut short: not told"
+grep -q "ignoring XGEMM_CPU_BLAS=$tmp/short.so: the file is cut short" "$tmp/err" || fail "a file that is cut short: no message"
 computes "no such file" preloaded XGEMM_MODE=cpu XGEMM_STATS=1 XGEMM_CPU_BLAS="$tmp/none"
-grep -q "ignoring XGEMM_CPU_BLAS=$tmp/none: .*No such file" "$tmp/err" || fail "no such file: not told"
+grep -q "ignoring XGEMM_CPU_BLAS=$tmp/none: .*No such file" "$tmp/err" || fail "no such file: no message"
 
 # The file to write is a FIFO without a reader, a folder or a device.
 for name in "$tmp/fifo" "$tmp/folder" /dev/full /dev/null; do
     computes "XGEMM_LOG=$name" preloaded XGEMM_MODE=cpu XGEMM_STATS=1 XGEMM_LOG="$name"
     computes "XGEMM_TRACE=$name" preloaded XGEMM_MODE=cpu XGEMM_TRACE="$name"
-    grep -q "cannot append to XGEMM_TRACE=$name" "$tmp/err" || fail "XGEMM_TRACE=$name: not told"
+    grep -q "cannot append to XGEMM_TRACE=$name" "$tmp/err" || fail "XGEMM_TRACE=$name: no message"
 done
 for name in "$tmp/fifo" /dev/null; do
     computes "XGEMM_ACCOUNT=$name" preloaded XGEMM_MODE=cpu XGEMM_ACCOUNT="$name"
-    grep -q "XGEMM_ACCOUNT=$name" "$tmp/err" || fail "XGEMM_ACCOUNT=$name: not told"
+    grep -q "XGEMM_ACCOUNT=$name" "$tmp/err" || fail "XGEMM_ACCOUNT=$name: no message"
 done
 mkdir -p "$tmp/cache/xgemm"
 computes "a cache of FIFOs" preloaded XGEMM_MODE=auto XGEMM_STATS=1 XDG_CACHE_HOME="$tmp/cache"
@@ -114,7 +114,7 @@ writes() {
 keeps() {
     for variable in XGEMM_LOG XGEMM_TRACE; do
         computes "$variable: $1" preloaded XGEMM_MODE=cpu XGEMM_STATS=1 $variable="$2"
-        grep -q "cannot append to $variable=$2" "$tmp/err" || fail "$variable: $1: not told"
+        grep -q "cannot append to $variable=$2" "$tmp/err" || fail "$variable: $1: no message"
     done
     find "$shared" "$tmp/private" -type f -size +0 | grep . && fail "$1: written to"
 }
@@ -156,7 +156,7 @@ if [ "$(id -u)" = 0 ] && : >"$tmp/whose" && chown 65534 "$tmp/whose" 2>/dev/null
         keeps "another user's $name" "$shared/$name"
     done
     computes "another user's link to a folder" preloaded XGEMM_MODE=cpu XGEMM_ACCOUNT="$shared/folder"
-    grep -q "XGEMM_ACCOUNT=$shared/folder" "$tmp/err" || fail "another user's link to a folder: not told"
+    grep -q "XGEMM_ACCOUNT=$shared/folder" "$tmp/err" || fail "another user's link to a folder: no message"
     [ "$(ls "$tmp/private")" = target ] || fail "an account where another user's link leads"
     XGEMM_SPIN=short XGEMM_VERBOSE=1 XGEMM_LOG="$shared/link" "$builddir/tools/xgemm-run" true 2>&1 |
         grep -q '^xgemm-run: set for the program: ' || fail "xgemm-run: XGEMM_LOG is another user's link"

@@ -49,7 +49,7 @@ typedef void routine(void *, ...);
         s##real, d##real, c##complex, z##complex                                                   \
     }
 
-/* The LAPACK routine for the engine's: several compute eigenvalues, several singular values. */
+/* Which LAPACK routine is called, where several are one routine of the engine. */
 enum { SYEV, SYEVD, SYEVR, GESDD, GESVD };
 static int eigen_by = SYEVD, singular_by = GESDD;
 

@@ -151,7 +151,7 @@ while read -r file what uses setting; do
     done
 done <"$tmp/libraries"
 
-# A library that cuBLAS 12 needs, as NVIDIA's needs its second library, or is a filter of.
+# cuBLAS 12 in two halves: the first one needs the second one, or is a filter of it.
 echo 'int cublasLtCreate(void); int cublasLtCreate(void) { return 0; }' >"$tmp/half.c"
 $CC -shared -fPIC -s -Wl,-soname,libcublasLt.so.12 -o "$tmp/libcublasLt.so.12" "$tmp/half.c" || exit 99
 for needs in "$tmp/libcublasLt.so.12" -Wl,-f,libcublasLt.so.12 -Wl,-F,libcublasLt.so.12; do

@@ -104,7 +104,7 @@ static void set_scalars(struct call *p, double complex alpha, double complex bet
         p->beta = 0;
 }
 
-/* Whether the form exists as a call. Of numbers that mean the same call only one does. */
+/* Whether the form is a call. Of several forms that mean the same call only one is. */
 static inline int is_call(const struct call *p)
 {
     if (is_hermitian(p) && !is_complex(p))

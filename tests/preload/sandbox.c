@@ -99,7 +99,7 @@ static long set_sandbox(const char *how)
                    is(how, "all") ? SECCOMP_FILTER_FLAG_TSYNC : 0, &filter);
 }
 
-/* --- Products behind it --------------------------------------------------------------------- */
+/* --- Products in the sandbox ---------------------------------------------------------------- */
 
 static float c_first[LARGEST * LARGEST], c_second[LARGEST * LARGEST];
 static double seconds;

@@ -266,7 +266,7 @@ chmod 755 "$tmp/old-python/python3"
 PATH=$tmp/old-python:$PATH "$run" report -o "$tmp/page" sh -c 'echo ran' >"$tmp/out" 2>"$tmp/err"
 expect "report: an older Python" "$?:$(cat "$tmp/out"):$(grep -c 'Python 3.8' "$tmp/err")" 125::1
 
-# A page or a program whose name begins as an option, and a folder relative to the first place.
+# Names that begin as an option does, and a folder relative to where the launcher started.
 printf '#!/bin/sh\nexec "%s" exit\n' "$tmp/tool" >"$tmp/bin/-odd"
 chmod 755 "$tmp/bin/-odd"
 for page in -x.html --help -o; do
