@@ -6,7 +6,7 @@ import re
 import shutil
 import subprocess
 
-# More than two tiles of the largest kernel, and not a multiple of what kernels load at once.
+# The largest side exceeds two tiles of the largest kernel. None is a multiple of a kernel's loads.
 SIDES = (1, 130, 289)
 NMAX = 300
 
@@ -25,7 +25,7 @@ F
 %s
 """
 
-# Alpha and beta, and operations, of real types and of complex ones.
+# Alphas and betas, and operations, of real and of complex types.
 SCALARS = {False: ("0.0 0.7", "0.0 1.0 1.3"),
            True: ("(0.0,0.0) (0.7,-0.9)", "(0.0,0.0) (1.0,0.0) (1.3,-1.1)")}
 ROUTINES = {False: ("gemm", "symm", "trmm", "trsm", "syrk", "syr2k"),
@@ -33,11 +33,11 @@ ROUTINES = {False: ("gemm", "symm", "trmm", "trsm", "syrk", "syr2k"),
 
 
 class Missing(Exception):
-    """Why there is nothing to build."""
+    """The reason why nothing can be built."""
 
 
 def download(folder):
-    """The source package, by a list of sources of its own; the system's stays as it is."""
+    """Downloads the source package with its own list of sources; the system's stays unchanged."""
     lists = os.path.join(folder, "lists")
     os.makedirs(os.path.join(lists, "partial"), exist_ok=True)
     release = subprocess.run(["sh", "-c", ". /etc/os-release; echo $VERSION_CODENAME"],
@@ -58,7 +58,7 @@ def download(folder):
 
 
 def find(source, fetch, folder):
-    """The folder of LAPACK's source: the one named, or one downloaded where that is asked for."""
+    """Returns the folder of LAPACK's source: the one that is named, or with --fetch a download."""
     if not source and fetch:
         if not shutil.which("apt-get"):
             raise Missing("no apt-get to fetch LAPACK's source with")
@@ -90,7 +90,7 @@ def enlarge(source, target):
 
 
 def input_of(letter, fortran):
-    """What a tester of the type reads."""
+    """The input of a tester of the type."""
     is_complex = letter in "cz"
     names = [letter + routine for routine in ROUTINES[is_complex]]
     if fortran:
@@ -99,18 +99,18 @@ def input_of(letter, fortran):
         names = [("cblas_" + name).ljust(12) for name in names]
     text = INPUT % ("" if fortran else "2\n", len(SIDES), " ".join(map(str, SIDES)),
                     *SCALARS[is_complex], "\n".join(name + " T" for name in names))
-    # The Fortran tester has a summary file first.
+    # The Fortran tester reads the name of a summary file first.
     return "'summary'\n6\n" + text if fortran else text
 
 
 def build(top, library, folder, letters):
-    """Leaves xblat3s, xscblat3 and those of the other letters in the folder, and what they read."""
+    """Builds xblat3s, xscblat3 and those of the other letters in the folder, with their input."""
     if not shutil.which("gfortran"):
         raise Missing("no gfortran")
     cc, testing = os.environ.get("CC", "cc"), os.path.join(top, "CBLAS/testing")
     at = lambda name: os.path.join(folder, name)
     with open(at("missing.c"), "w") as file:
-        file.write("int RowMajorStrg, CBLAS_CallFromC;\n")  # nothing of the tester defines them
+        file.write("int RowMajorStrg, CBLAS_CallFromC;\n")  # the tester lacks them
     include = "-I" + os.path.join(top, "CBLAS/include")
     for letter in letters:
         enlarge(os.path.join(top, f"BLAS/TESTING/{letter}blat3.f"), at(f"{letter}blat3.f"))

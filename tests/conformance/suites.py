@@ -1,37 +1,37 @@
 # SPDX-License-Identifier: MIT
-"""The third-party test programs, a row each: what is run, and what of its output counts."""
+"""Test programs of other projects, a row each: what runs, and which output is compared."""
 import dataclasses
 import glob
 import os
 
 LIBS = "/usr/lib/x86_64-linux-gnu"
 
-# What may differ from run to run, in every suite: times and residuals are numbers with a point.
+# Differs from run to run in every suite: times and residuals are numbers with a point.
 NUMBERS = ((r"[-+]?\d+\.\d*(?:[EeDd][-+]?\d+)?", "#"), (r"[ \t]+", " "), (r"\s+$", ""))
 
-# Which exceptions the processor's arithmetic has raised, told by gfortran's programs as they end: a
-# product elsewhere raises none.
+# gfortran's programs print as they end which exceptions the processor's arithmetic has raised; a
+# product on a GPU raises none.
 DROPPED = r"^Note: The following floating-point exceptions are signalling"
 
 
 @dataclasses.dataclass(frozen=True)
 class Suite:
     """
-    name, group  what the table calls it
-    needs        files, each a pattern; the first match of each is there as {0}, {1}, ...
+    name, group  its name and group in the table
+    needs        patterns of files; {0}, {1}, ... are the first match of each
     command      the program, with {0} and the other fields of the runner ({python}, {built})
-    passed       a line that says so: at least `least` of them, or the suite proves nothing
-    stdin        a file that it reads, likewise a pattern
+    passed       a pattern: with fewer than `least` such lines the suite proves nothing
+    stdin        a pattern of the file that it reads
     launcher     what starts the program, without the library
-    files        patterns of what must lie in its working folder
-    library      the BLAS that is to come before the system's own; several with : between
+    files        patterns of the files that its working folder needs
+    library      the BLAS that comes before the system's own; several are separated by :
     undefined    the program refers to variables that nothing defines: stand-ins are preloaded
-    edit         (pattern, replacement) for lines of stdin: less of what the file asks for
+    edit         (pattern, replacement) for lines of stdin, which shorten the run
     keeps        only lines that match this are compared; None: all
-    cpu_reasons  why a call may run on the CPU where all are forced through the engine; cuSOLVER
+    cpu_reasons  why a call may run on the CPU although it is forced; cuSOLVER
                  declines calls whose info is not 0, and NaN
     short        part of `make check`
-    limit_s      that one run may take on the fake driver; plain, a tenth of it
+    limit_s      the limit of a run on the fake driver; a plain run has a tenth of it
     """
     name: str
     group: str
@@ -90,8 +90,8 @@ def lapack_rows():
     """LAPACK's testers of linear equations and eigenvalues (liblapack-test)."""
     folder = f"{LIBS}/lapack"
     passed = r"[Pp]assed|All tests"
-    # As shipped, a million and a half products. Fewer sizes make a quarter of a million; the
-    # largest still has more rows than LAPACK's blocks.
+    # As shipped they make a million and a half products, with fewer sizes a quarter of a million.
+    # The largest size still exceeds LAPACK's blocks.
     fewer = ((r"^0 1 2 3 5 10 50 ", "0 1 5 30 "), (r"^7 ( *Number of values of [MN])$", r"4 \1"))
     rows = [("linear equations, fewer sizes", "xlintsts", "stest.in", 80, fewer, False),
             ("linear equations", "xlintsts", "stest.in", 80, (), False),
@@ -99,18 +99,18 @@ def lapack_rows():
             ("linear equations, mixed", "xlintstds", "dstest.in", 1, (), True)]
     for data, least in (("nep", 4), ("sep", 4), ("se2", 4), ("svd", 4), ("sec", 1), ("sed", 4),
                         ("sgg", 2), ("sgd", 4), ("ssb", 1), ("ssg", 1), ("gqr", 1), ("gsv", 1),
-                        ("csd", 1), ("lse", 1)):  # what the others test multiplies no matrices
+                        ("csd", 1), ("lse", 1)):  # the other tests multiply no matrices
         rows.append((f"eigenvalues, {data}", "xeigtsts", f"{data}.in", least, (),
                      data in ("ssb", "sgg", "gqr", "csd", "lse")))
-    # The other types for what the library serves of LAPACK.
+    # Other types, for the parts of LAPACK that the library computes.
     for letter in "dcz":
         rows.append((f"linear equations, fewer sizes, {letter}", f"xlintst{letter}", f"{letter}test.in", 80, fewer,
                      False))
         rows += [(f"eigenvalues, {data}, {letter}", f"xeigtst{letter}", f"{data}.in", 4, (), False)
                  for data in ("nep", "sep", "se2", "svd")]
     for name, tester, data, least, edit, short in rows:
-        # The reference LAPACK, for it calls BLAS by name; and OpenBLAS's own once. With some of
-        # OpenBLAS's kernels SGGES3 fails in one of sgd's problems, plain, with others in none.
+        # The reference LAPACK, because it calls BLAS by name; OpenBLAS's own runs once. With some
+        # of OpenBLAS's kernels SGGES3 fails in one of sgd's problems even plain.
         library = f"{folder}/liblapack.so.3"
         library += f":{LIBS}/blas/libblas.so.3" if data == "sgd.in" else ""
         yield Suite(name, "lapack", (f"{folder}/{tester}", f"{folder}/liblapack.so.3"), ("{0}",),
@@ -133,7 +133,7 @@ def pytest_row(name, group, python, files, *options, environment=(), limit_s=360
 
 
 def python_rows():
-    """NumPy's, SciPy's and scikit-learn's own tests of what is made of products."""
+    """NumPy's, SciPy's and scikit-learn's own tests of functions that use products."""
     debian = "/usr/lib/python3/dist-packages"
     yield pytest_row("numpy.linalg, Debian", "numpy", "/usr/bin/python3",
                      (f"{debian}/numpy/linalg/tests",))
@@ -146,14 +146,14 @@ def python_rows():
                      ("{packages}/numpy/_core/tests/test_multiarray.py",
                       "{packages}/numpy/_core/tests/test_einsum.py"), "-k",
                      "(Dot or MatMul or matmul or einsum or Inner) and not large and not huge")
-    # Not int_overflow: a matrix of more than 2^31 elements.
+    # int_overflow needs a matrix of more than 2^31 elements.
     yield pytest_row("scipy.linalg, PyPI", "scipy", "{python}",
                      tuple("{packages}/scipy/linalg/tests/test_%s.py" % part for part in (
                          "basic", "blas", "decomp_cholesky", "decomp_lu", "decomp_polar",
                          "solvers", "special_matrices")),
                      "-m", "not slow", "-k", "not int_overflow", limit_s=10000)
-    # SKLEARN_RUN_FLOAT32_TESTS=1 repeats in single precision what does not say which. Not here:
-    # mixture and neighbors, which multiply in double precision alone.
+    # SKLEARN_RUN_FLOAT32_TESTS=1 repeats tests in single precision. mixture and neighbors are left
+    # out: they multiply in double precision only.
     single = ("SKLEARN_RUN_FLOAT32_TESTS=1",)
     for part, tests in (("decomposition", ("decomposition/tests",)),
                         ("cluster", ("cluster/tests/test_k_means.py",)),
@@ -187,6 +187,6 @@ GROUPS = tuple(dict.fromkeys(row.group for row in SUITES))
 
 
 def find(pattern):
-    """The first file of that name, or None."""
+    """The first file that matches, or None."""
     found = sorted(glob.glob(pattern))
     return found[0] if found else None

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Other projects' test programs say the same with the library and with every product on the engine:
-# the short ones of tests/conformance/run.
+# Other projects' test programs print the same with the library, and with every product on the
+# engine: the short ones of tests/conformance/run.
 . "$srcdir/tests/preload/lib"
 needs_plain_library
 [ -z "${XG_SHORT-}" ] || skip "left to ./quickstart check --all"
@@ -12,6 +12,6 @@ export PYTHONDONTWRITEBYTECODE=1
 case $? in
 0) ;;
 77) skip "none of the programs is installed" ;;
-*) fail "a program says something else" ;;
+*) fail "a program prints something else" ;;
 esac
 exit $status

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
 # Each promise of doc/contract.md names tests that run and mention it; no test mentions a promise
-# that is not there.
+# that does not exist.
 . "$srcdir/tests/gate/lib"
 
-# promises CONTRACT: "NUMBER TEST" a line, and "NUMBER" for a promise; a promise ends with what
-# holds it.
+# promises CONTRACT: prints "NUMBER" for a promise, and "NUMBER TEST" for each test that holds it.
 promises() {
     awk '
     function flush(   i, count, name) {
@@ -22,13 +21,13 @@ promises() {
     END { flush() }' "$1"
 }
 
-# mentioned FILE...: the numbers behind the word "contract", each once; a list may go on for lines.
+# mentioned FILE...: prints the numbers after the word "contract", each once; a list may span lines.
 mentioned() {
     cat "$@" | tr '\n' ' ' | sed 's/ \(\*\|#\) / /g' | tr -s ' ' |
         grep -oiE 'contract [0-9]+\.[0-9]+(, [0-9]+\.[0-9]+)*' | grep -oE '[0-9]+\.[0-9]+' | sort -u
 }
 
-# sources TEST FOLDER: the files of a test.
+# sources TEST FOLDER: prints the files of a test.
 sources() {
     for file in "$2/$1.c" "$2/$1.sh"; do
         [ -f "$file" ] && echo "$file"
@@ -65,7 +64,7 @@ contract=$srcdir/doc/contract.md list=$gate_tmp/list
 cat "$srcdir"/tests/*/Makefile.inc >"$list"
 passes "$contract" "$list" "$srcdir/tests"
 
-# counterfeit NAME SED-COMMAND: another contract.
+# counterfeit NAME SED-COMMAND: the changed contract is refused.
 counterfeit() {
     sed "$2" "$contract" >"$gate_tmp/$1.md"
     refuses "$gate_tmp/$1.md" "$list" "$srcdir/tests"

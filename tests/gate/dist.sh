@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# `make dist` packs every file that git knows: a header that no Makefile.inc lists builds here, and
-# nowhere else.
+# `make dist` packs every file that git knows: a header that no Makefile.inc lists would build here
+# and nowhere else.
 . "$srcdir/tests/gate/lib"
 LC_ALL=C; export LC_ALL
 git -C "$srcdir" ls-files >"$gate_tmp/known" 2>/dev/null && [ -s "$gate_tmp/known" ] ||
@@ -11,10 +11,10 @@ printf 'include Makefile\npacked:\n\t@printf "%%s\\n" $(DISTFILES:$(srcdir)/%%=%
     exit 99
 }
 
-# Measurements stay behind, but for those that a test reads.
+# Measurements and .gitignore need not be packed.
 stays='^(bench/results/|\.gitignore$)'
 
-# check FILE: the names in it, a line each.
+# check FILE: every name in FILE, one a line, is packed.
 check() {
     grep -Ev "$stays" "$1" | sort -u >"$gate_tmp/wanted"
     sort -u "$gate_tmp/said" | comm -23 "$gate_tmp/wanted" - |

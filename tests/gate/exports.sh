@@ -17,7 +17,7 @@ check() {
     diff "$gate_tmp/want" "$gate_tmp/have"
 }
 
-# counterfeit FILE NAME...: a library that defines these functions.
+# counterfeit FILE NAME...: builds a library that defines these functions.
 counterfeit() {
     file=$1
     shift

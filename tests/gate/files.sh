@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# A source file names its licence, says its purpose and stays small enough to read.
+# A source file names its licence and has at most 600 lines.
 . "$srcdir/tests/gate/lib"
 
 # check FILE...

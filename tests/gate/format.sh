@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# C files are laid out as .clang-format says. Versions differ; 14 is the one that decides.
+# C files have the format that clang-format 14 gives them; versions differ.
 . "$srcdir/tests/gate/lib"
 clang_format=
 for name in clang-format-14 clang-format; do

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-# What the wheel takes along runs on glibc 2.28: no name that it needs has a younger version.
+# The files of the wheel run on glibc 2.28: no name that they need has a newer version.
 . "$srcdir/tests/gate/lib"
 [ "$XG_WITH_WHEEL" = yes ] || skip "this build makes no wheel"
 
-# check FILE: the versions that it needs, each with the library that it is looked for in.
+# check FILE: checks each version that it needs, and the library that should have it.
 check() {
     $READELF -VW "$1" 2>/dev/null | awk -v file="$1" '
     /^Version needs/ { needs = 1; next }
@@ -26,7 +26,7 @@ check() {
         }
         split(substr(name, 7), part, ".")
         if (part[1] > 2 || part[2] > 28) {
-            print file ": needs " name " of " library ", which glibc 2.28 has not"
+            print file ": needs " name " of " library ", which glibc 2.28 lacks"
             bad = 1
         }
     }
@@ -45,7 +45,7 @@ for program in "$builddir"/python/xgemm-* "$builddir"/python/.libs/xgemm-*.so; d
     esac
 done
 
-# What needs a name of a libc of tomorrow, one of another library, and what is no program.
+# Refused: a name of a newer libc, a name of another library, and a file that is no program.
 cd "$gate_tmp" || exit 99
 echo 'int xg_new(void); int xg_new(void) { return 0; }' >new.c
 echo 'int xg_new(void); int xg_user(void); int xg_user(void) { return xg_new(); }' >user.c
@@ -58,7 +58,7 @@ for counterfeit in libc.so.6:GLIBC_2.29 libc.so.6:GLIBC_3.1 libgcc_s.so.1:GCC_3.
 done
 refuses new.c
 
-# Built for an old glibc, a program runs its constructors itself: there its start file would not.
+# Built for an old glibc, a program runs its constructors itself, since its start file does not.
 cat >start.c <<'END'
 #include <stdio.h>
 static int constructed;
@@ -77,7 +77,7 @@ $CC -o start start.c "$srcdir/python/start.c" -L"$builddir/python/glibc" \
 passes start
 [ "$(./start x)" = 1 ] || { echo "FAIL: constructors run $(./start x) times, not once"; status=1; }
 
-# libc sets __environ; a program's environ is that one, by whichever of its names.
+# libc sets __environ; a program's environ is the same variable under each of its names.
 cat >names.c <<'END'
 extern char **environ, **__environ;
 int main(void)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 # Includes run one way: shim -> src -> kernels/kabi.h and table.h; in src/ from each layer to those
-# before it, and never in a circle; the driver's header stays in drv.h.
+# before it, and never in a circle; only drv.h includes the driver's header.
 . "$srcdir/tests/gate/lib"
 
 # The folders of src/: each includes those before it; the files in src/ itself all of them.
 layers='base host generation decide verify device compute pipeline report'
 
-# rules: each #include against the rules of its folder.
+# rules: checks each #include by the rules of its folder.
 rules() {
     awk -v layers="$layers" '
     function refuse(why) { print FILENAME ":" FNR ": " why; bad = 1 }
@@ -23,7 +23,7 @@ rules() {
         room = at[1]
         if (room == "src") {
             if (name ~ /cblas/)
-                refuse("src/ knows no BLAS interface")
+                refuse("src/ includes no BLAS interface")
             if (!quoted && name ~ /^(cuda|cublas|nv)/ && FILENAME != "src/device/drv.h")
                 refuse("only src/device/drv.h includes <cuda.h>")
             if (!quoted)
@@ -34,17 +34,17 @@ rules() {
             if (name ~ /^[a-z_]+\.h$/ ? depth > 2 : !(to[1] in rank))
                 refuse("src/ includes its own headers by layer, the headers of kernels/ with an ABI, and table.h")
             else if (depth > 2 && rank[to[1]] > rank[at[2]])
-                refuse(at[2] "/ knows nothing of " to[1] "/")
+                refuse(at[2] "/ must not include " to[1] "/")
         } else if (room == "kernels") {
             if (quoted && name ~ /\// && (depth < 3 || name !~ /^\.\.\/(common\/)?[a-z_]+\.(h|cuh)$/))
                 refuse("a folder of kernels/ includes its own, common/ and what lies beside both")
             if (!quoted && name ~ /^(cblas|cublas)/)
-                refuse("kernels/ knows no BLAS")
+                refuse("kernels/ includes no BLAS")
         } else if (room == "shim") {
             if (quoted && name ~ /\// && name !~ /^src\/([a-z]+\/)?[a-z_]+\.h$/)
                 refuse("shim/ includes its own headers and those of src/")
             if (!quoted && name ~ /^cu(da|blas)/)
-                refuse("shim/ knows no driver")
+                refuse("shim/ includes no driver")
         }
     }
     END { exit bad }' $(find src kernels shim -name '*.[chS]' -o -name '*.cu' -o -name '*.cuh')
@@ -68,7 +68,7 @@ check() {
     )
 }
 
-# counterfeit FILE LINE: a tree in which one file includes what it must not.
+# counterfeit FILE LINE: makes a tree in which FILE has this LINE.
 counterfeit() {
     rm -rf "$gate_tmp/tree"
     mkdir -p "$gate_tmp/tree/src/base" "$gate_tmp/tree/src/decide" "$gate_tmp/tree/src/device" \

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: MIT
-# Links between the pages of the tree lead to files and headings that are there. README.md has 900
-# words at most.
+# Links between the pages of the tree lead to files and headings that exist. README.md has 900 words
+# at most.
 . "$srcdir/tests/gate/lib"
 LC_ALL=C; export LC_ALL
 words_at_most=900
 
-# pages FOLDER: its *.md, a line each; in a clone those that git knows or would take.
+# pages FOLDER: prints its *.md, one a line; in a clone those that git knows or would add.
 pages() {
     git -C "$1" ls-files -co --exclude-standard -- '*.md' 2>/dev/null | sort -u | grep . ||
         (cd "$1" && find . -name '*.md' -not -path './build/*' | sed 's,^\./,,' | sort)
 }
 
-# prose FILE: its lines, those of code blocks empty, without what stands between backquotes.
+# prose FILE: prints its lines; code blocks become empty, and text between backquotes goes.
 prose() {
     awk '
     /^ *(```|~~~)/ { fenced = !fenced; print ""; blank = 0; next }
@@ -26,7 +26,7 @@ prose() {
     }' "$1"
 }
 
-# links FILE: "LINE TARGET" of each link and picture.
+# links FILE: prints "LINE TARGET" for each link and picture.
 links() {
     prose "$1" | awk '
     {
@@ -48,8 +48,8 @@ links() {
     }'
 }
 
-# anchors FILE: of its headings, as GitHub makes them: small letters, hyphens for blanks, no
-# punctuation, a number for what comes again.
+# anchors FILE: prints those of its headings, as GitHub makes them: small letters, hyphens for
+# blanks, no punctuation, a number for a repeated heading.
 anchors() {
     awk '
     /^ *(```|~~~)/ { fenced = !fenced }
@@ -85,7 +85,7 @@ check() {
             '') file=$folder/$page ;;
             *) file=$(realpath -m "$folder/$(dirname "$page")/$path") ;;
             esac
-            # A tarball leaves measurements behind.
+            # A tarball has no measurements.
             case $file in
             "$folder"/bench/results/*) [ -e "$folder/bench/results/README.md" ] || continue ;;
             "$folder"/* | "$folder") ;;
@@ -108,7 +108,7 @@ check() {
 passes "$srcdir"
 [ "$(wc -l <"$gate_tmp/pages")" -ge 15 ] || { echo "FAIL: few pages were read"; status=1; }
 
-# A small tree that is right, and each way in which it may be wrong.
+# A small tree that is right, and each error that it may have.
 tree=$gate_tmp/tree
 fresh() {
     rm -rf "$tree"
@@ -130,7 +130,7 @@ END
 [1]: page.md
 END
 }
-# wrong FILE TEXT: with it at its end the tree is refused.
+# wrong FILE TEXT: with TEXT at the end of FILE the tree is refused.
 wrong() {
     fresh
     printf '\n%s\n' "$2" >>"$tree/$1"

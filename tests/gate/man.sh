@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# The tables of variables in the manual page and doc/reference/settings.md say what src/base/conf.c says, the launcher's
-# page and completions name its subcommands and options, each of which has its --help, and doctor's page
-# its options and diagnoses.
+# The tables of variables in the manual page and doc/reference/settings.md say what src/base/conf.c
+# says. The launcher's page and completions name its subcommands and options, each of which has a
+# --help, and doctor's page its options and diagnoses.
 . "$srcdir/tests/gate/lib"
 settings=$builddir/tools/xgemm-settings
 run=$builddir/tools/xgemm-run
@@ -10,7 +10,7 @@ for program in "$settings" "$run" "$doctor"; do
     [ -x "$program" ] || skip "$program has not been built"
 done
 
-# entries FORM: the table as src/base/conf.c has it, written for the manual page or for settings.md.
+# entries FORM: prints the table of src/base/conf.c as the manual page or settings.md has it.
 entries() {
     "$settings" --all | awk -v form="$1" '
     function flush() {
@@ -36,7 +36,7 @@ entries() {
     END { flush() }'
 }
 
-# options: those named in the text on standard input, a line each.
+# options: prints the options in the text on standard input, one a line.
 options() {
     tr -c 'a-zA-Z0-9_-' '\n' | grep -x -E -e '--[a-z][a-z-]*|-[a-z]'
 }
@@ -45,7 +45,7 @@ subcommands() {
     "$run" --help | sed -n 's/^  \([a-z][a-z]*\)  *[a-zA-Z].*/\1/p'
 }
 
-# words: the subcommands, and all options that any --help names.
+# words: prints the subcommands, and all options that any --help names.
 words() {
     {
         subcommands
@@ -70,7 +70,7 @@ check() {
         awk '/^\.SH/ { inside = $2 == "ENVIRONMENT"; next } inside' "$1" >"$gate_tmp/said_here"
         ;;
     */xgemm-doctor.1)
-        # Its diagnoses, with the remedies, and its options.
+        # The diagnoses with their remedies, and the options, are on the page.
         { "$doctor" --help | grep -o -e '--[a-z][a-z]*' | sort -u; "$doctor" --list; } |
             sed 's/^ *//' >"$gate_tmp/said_by_conf"
         {
@@ -88,7 +88,7 @@ check() {
         } | sort -u >"$gate_tmp/said_here"
         ;;
     *completion*)
-        # Short options are those of the shell's own commands as well.
+        # Short options may also be those of the shell's own commands.
         words >"$gate_tmp/said_by_conf"
         {
             options <"$1" | grep -e --
@@ -116,7 +116,7 @@ refuses "$gate_tmp/xgemm-doctor.1"
 sed 's/nvidia-smi -c DEFAULT/nvidia-smi/' "$srcdir/man/xgemm-doctor.1" >"$gate_tmp/xgemm-doctor.1"
 refuses "$gate_tmp/xgemm-doctor.1"
 
-# counterfeit FILE COMMAND NAME: without what the command of sed takes away, it is refused.
+# counterfeit FILE COMMAND NAME: FILE, as the sed COMMAND changes it, is refused.
 counterfeit() {
     sed "$2" "$srcdir/$1" >"$gate_tmp/$3"
     cmp -s "$srcdir/$1" "$gate_tmp/$3" && { echo "FAIL: $2 changes nothing in $1"; status=1; }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# The library needs libc, and libm at most, so that it loads into any process. Its thread-local data is there from a
-# thread's start: allocated at the first use, it would end a process that may have no more memory.
-# Contract 11.2 (doc/contract.md).
+# The library needs libc, and libm at most, so that it loads into any process. Its thread-local data
+# exists from a thread's start: allocated at the first use, it would end a process that may take no
+# more memory. Contract 11.2 (doc/contract.md).
 . "$srcdir/tests/gate/lib"
 [ "$XG_SANITIZER" = no ] || skip "a sanitizer is one more library"
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Runs Spack's recipe without Spack: packages.py PACKAGE.PY prints its version and what it passes to configure.
 
-Spack's directives are noted, not obeyed. A name that spack.package does not export is an error, as it is there.
+Spack's directives are only recorded. A name that spack.package does not export is an error.
 """
 import os
 import sys
@@ -22,7 +22,7 @@ def directive(name):
 
 
 class Spec(dict):
-    """xgemm-shim with the variants; of other packages it has what the recipe asks."""
+    """xgemm-shim with the variants, and the parts of other packages that the recipe uses."""
     def __init__(self, cuda, architectures):
         super().__init__(openblas=types.SimpleNamespace(libs=types.SimpleNamespace(ld_flags="-L/b/lib -lopenblas")),
                          cuda=types.SimpleNamespace(prefix="/c"))

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: MIT
-# The files of Debian's, conda's and Spack's packages, the recipes of containers and CITATION.cff say of the library
-# what the build says: its version, its soname, its names, the options of configure.
+# The files of Debian's, conda's and Spack's packages, the recipes of containers and CITATION.cff
+# state what the build states: the version, the soname, the names, the options of configure.
 . "$srcdir/tests/gate/lib"
 python=${PYTHON:-python3}
 spack=packaging/spack/spack_repo/xgemm/packages/xgemm_shim/package.py
 containers="packaging/containers/Dockerfile packaging/containers/xgemm.def"
 "$srcdir/configure" --help >"$gate_tmp/help"
 
-# options FILE: each option of configure in it is one.
+# options FILE: each option of configure in FILE exists.
 options() {
     for option in $(grep -o -e '--with\(out\)\{0,1\}-[a-z-]*' "$1"); do
         grep -q -e "$option\([= ]\|\$\)" "$gate_tmp/help" || { echo "$1: $option is no option of configure"; return 1; }
     done
 }
 
-# names FILE: those in Debian's list of symbols, of which a pattern stands for all of its alternatives.
+# names FILE: prints the names in Debian's list of symbols, with all alternatives of a pattern.
 names() {
     sed -n 's/^ \((regex)"^\)\{0,1\}\(.*\)@Base\([$]"\)\{0,1\} [0-9].*/\2/p' "$1" | awk '
     function expand(name,   before, after, count, part, i) {
@@ -63,7 +63,7 @@ check() {
     [ -s "$gate_tmp/have" ] && diff "$gate_tmp/have" "$gate_tmp/said"
 }
 
-# counterfeit FILE EXPRESSION: a tree whose FILE sed has changed.
+# counterfeit FILE EXPRESSION: a tree whose FILE sed has changed is refused.
 counterfeit() {
     rm -rf "$gate_tmp/tree"
     for file in CITATION.cff configure.ac debian/changelog debian/libxgemm-shim0.symbols packaging/Makefile.inc \

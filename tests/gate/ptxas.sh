@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-# No shipped kernel uses local memory; the build's own check sees one that does.
+# No shipped kernel uses local memory, and the build's own check finds one that does.
 . "$srcdir/tests/gate/lib"
 
-# check LOG: what nvcc -Xptxas -v said.
+# check LOG: the output of nvcc -Xptxas -v.
 check() {
     "$srcdir/kernels/ptxas-check" "$1"
 }
 
-# log FILE FRAME STORES LOADS: a report of two kernels, the second with these bytes.
+# log FILE FRAME STORES LOADS: writes a report of two kernels, the second one with these bytes.
 log() {
     cat >"$1" <<LOG
 ptxas info    : 0 bytes gmem

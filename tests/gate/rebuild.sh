@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: MIT
-# A second make does nothing, and a header, of the device code too, rebuilds what includes it. A wheel stays when
-# the build is cleaned, as quickstart does when its options change, and goes with distclean.
+# A second make does nothing, and a changed header, of device code too, rebuilds what includes it.
+# The wheel survives a clean, as quickstart does when its options change, but not a distclean.
 . "$srcdir/tests/gate/lib"
 unset MAKEFLAGS MFLAGS MAKELEVEL
 
-# check FILE: make would do something if FILE changed. Asks only (-q), as if it had changed (-W);
-# make answers 1 for yes, 0 for no, 2 for an error.
+# check FILE: make would do something if FILE had changed (-W). It is only asked (-q), and answers 1
+# for yes, 0 for no, 2 for an error.
 check() {
     $MAKE -C "$builddir" -q -W "$1" all >/dev/null 2>&1
     [ $? = 1 ] || { echo "nothing is rebuilt when '$1' changes"; return 1; }
 }
 
-# known_as HEADER LIST...: its name in the compiler's lists of dependencies, which make goes by.
+# known_as HEADER LIST...: prints its name in the compiler's lists of dependencies, which make uses.
 known_as() {
     header=$1
     shift

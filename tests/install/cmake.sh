@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# A CMake project finds the installed library, in front of a BLAS in whichever order it names them,
-# and by pkg-config as well; its programs run in its build tree. A tree that was moved is found too.
+# A CMake project finds the installed library, also by pkg-config and after a move, and links it
+# before a BLAS in whichever order it names them. Its programs run in its build tree.
 . "$srcdir/tests/install/lib"
 needs_tool cmake
 install_to "$tmp/own"
@@ -21,7 +21,7 @@ target_link_libraries(behind PRIVATE $tmp/libone.so xgemm::shim)
 add_executable(through $srcdir/tests/install/program.c)
 target_compile_definitions(through PRIVATE PROGRAM_CALLS)
 target_link_libraries(through PRIVATE $tmp/libmiddle.so xgemm::shim)
-# A static library's own dependency is the program's.
+# A program has the dependencies of its static libraries.
 add_library(part STATIC $srcdir/tests/install/program.c)
 target_compile_definitions(part PRIVATE PROGRAM_LIBRARY)
 target_link_libraries(part PRIVATE xgemm::shim)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-# pkg-config's flags keep the library, in front of a BLAS that comes behind them, whatever the linker
-# drops; behind a BLAS they are without effect, as doc/howto/c-cmake-meson.md says.
+# pkg-config's flags keep the library in front of a BLAS that follows them, whatever the linker
+# drops. After a BLAS they have no effect, as doc/howto/c-cmake-meson.md says.
 . "$srcdir/tests/install/lib"
 needs_tool pkg-config
 install_to "$tmp/own"
 flags --exists || skip "pkg-config does not find the BLAS that was configured"
 pc=$(flags --cflags --libs)
-# A program finds the library by its own path, as that page has it.
+# A program finds the library by its own path, as on that page.
 ours="-Wl,-rpath,$(flags --variable=libdir)"
 
 quiet_stub "$tmp/libone.so"
@@ -20,7 +20,7 @@ for linker in bfd gold lld; do
     for drops in --as-needed --no-as-needed; do
         link="-fuse-ld=$linker -Wl,$drops"
 
-        # The page's line: in place of a BLAS; and in front of another one.
+        # The page's line, in place of a BLAS and in front of another one.
         compile $link -o "$tmp/alone" "$source" $pc $ours
         in_front "$tmp/alone"
         [ -z "$XG_BLAS_LIBS" ] || seen "$tmp/alone"
@@ -28,12 +28,12 @@ for linker in bfd gold lld; do
         in_front "$tmp/front"
         seen "$tmp/front"
 
-        # Only a library multiplies, so nothing in the program needs ours.
+        # Only a library multiplies, so the program itself refers to no name of ours.
         compile $link -o "$tmp/through" "$source" $pc $ours $middle
         in_front "$tmp/through"
         seen "$tmp/through"
 
-        # The wrong order: we are there, and behind. The launcher helps.
+        # The wrong order: the library follows the BLAS, and sees no product. The launcher helps.
         compile $link -o "$tmp/behind" "$source" $one $pc $ours
         case $(needed "$tmp/behind") in
         libone.so*libxgemm_shim.so.0*) ;;

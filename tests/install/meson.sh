@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# A Meson project finds the installed library through pkg-config, in front of a BLAS that it names later,
-# also where only another library multiplies; its programs run in its build tree.
+# A Meson project finds the installed library through pkg-config, in front of a BLAS that it names
+# later, also if only another library multiplies; its programs run in its build tree.
 . "$srcdir/tests/install/lib"
 needs_tool meson
 needs_tool ninja

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# The module file that is installed names what is there; Lmod, where it is, loads and unloads it.
+# The installed module file names folders that exist. Lmod, if installed, loads and unloads it.
 . "$srcdir/tests/install/lib"
 install_to "$tmp/own"
 version=$(sed -n 's/^AC_INIT(\[[^]]*\], \[\([^]]*\)\].*/\1/p' "$srcdir/configure.ac")
@@ -7,7 +7,7 @@ file=$tmp/own/share/modulefiles/xgemm/$version.lua
 [ -s "$file" ] || fail "no $file"
 ! grep -n '@' "$file" || fail "$file is not filled in"
 
-# paths LUA: "NAME PATH" of each path that the file prepends; Lmod's functions as far as it uses them.
+# paths LUA: prints "NAME PATH" for each path that the file prepends, by Lmod's functions.
 paths() {
     "$1" - "$file" <<'LUA'
 function help(text) assert(#text > 0) end
@@ -22,7 +22,7 @@ for each in lua5.4 lua5.3 lua; do
     [ -n "$lua" ] || ! command -v "$each" >/dev/null || lua=$each
 done
 [ -n "$lua" ] || { [ $status -eq 0 ] && skip "no Lua"; exit $status; }
-paths "$lua" >"$tmp/paths" || fail "$file is no Lua that a module may be"
+paths "$lua" >"$tmp/paths" || fail "$file is no valid module"
 while read -r name path; do
     [ -d "$path" ] || fail "$name gets $path, which is not there"
 done <"$tmp/paths"

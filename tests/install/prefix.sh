@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Installed under a user's own prefix, not the configured one, the launcher finds the library without
-# LD_LIBRARY_PATH, also after the tree was moved; nothing there knows another place; all of it goes again.
+# Installed under a user's own prefix, the launcher finds the library without LD_LIBRARY_PATH, also
+# after the tree was moved. No file names another place, and uninstall removes all of them.
 . "$srcdir/tests/install/lib"
 install_to "$tmp/own"
 quiet_stub "$tmp/libone.so"
@@ -13,13 +13,13 @@ mv "$tmp/own" "$tmp/away/moved"
 find_libdir "$tmp/away/moved"
 seen "$tmp/away/moved/bin/xgemm-run" "$tmp/program"
 
-# The pages, and nothing that no one can use.
+# The pages are installed; the witness's .la, which has no use, is not.
 for page in README.md NEWS tutorial.md contract.md; do
     [ -s "$tmp/away/moved/share/doc/libxgemm_shim/$page" ] || fail "$page is not installed"
 done
 [ -z "$(find "$tmp/away/moved" -name 'xgemm-witness.la')" ] || fail "the witness's .la is installed"
 
-# What other builds read. libtool's own file has the configured folder in it, and libtool says so.
+# Files that other builds read. libtool's own file has the configured folder, and libtool says so.
 for file in "$libdir/pkgconfig/xgemm-shim.pc" "$libdir"/cmake/xgemm-shim/*.cmake; do
     [ -s "$file" ] || fail "no $file"
     ! grep -n "$tmp\|@\|=/" "$file" || fail "$file names a place, or is not filled in"

@@ -12,7 +12,7 @@ void cblas_sgemm(int order, int transa, int transb, int m, int n, int k, float a
 int program_multiply(void);
 
 #ifndef PROGRAM_CALLS
-/* Whether ones by ones is SIZE everywhere. */
+/* Whether a product of ones is SIZE everywhere. */
 int program_multiply(void)
 {
     static float a[SIZE * SIZE], b[SIZE * SIZE], c[SIZE * SIZE];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Calls GEMM_BATCH and GEMM_BATCH_STRIDED of every type with arguments of every kind, and prints
- * what came of each, so that a run with the library preloaded can be compared with one without.
+ * each result, so that a run with the library preloaded can be compared with one without.
  * Compiled by the preload tests, with CALL_INT.
  *   batch legal      checks every element by the definition, and prints a hash of all
- *   batch illegal    what the BLAS says, and whether C was touched
- *   batch mixed      one call of a small group, a large one, and two small ones
+ *   batch illegal    prints the BLAS's errors, and whether C changed
+ *   batch mixed      makes one call of a small group, a large one, and two small ones
  */
 #include "operations.h"
 
@@ -17,7 +17,7 @@ static double a_bytes[2 * ELEMENTS], b_bytes[2 * ELEMENTS], first_bytes[2 * ELEM
 struct batch {
     int type;
     int order;   /* 101, 102; 0: Fortran, column-major */
-    int strided; /* the first group, at distances */
+    int strided; /* a strided call of the first group */
     int same_a;  /* one A for all products of a group */
     int groups;
     struct call group[GROUPS];
@@ -26,8 +26,8 @@ struct batch {
     int stridea, strideb, stridec;
 };
 
-/* Matrices one behind the other with room between, of a batch by address in another order, C's too
- * where A is not shared. */
+/* Places the matrices one behind the other, with gaps. In a batch by address the order within a
+ * group is reversed; C's is kept where the group shares A. */
 static void place_all(struct batch *p)
 {
     int at_a = 3, at_b = 1, at_c = 2, product = 0;
@@ -52,7 +52,7 @@ static void place_all(struct batch *p)
         exit(XT_HARD);
 }
 
-/* The arguments as arrays, of which a strided call takes the first of each. */
+/* The arguments as arrays; a strided call takes the first element of each. */
 struct arrays {
     int transa[GROUPS], transb[GROUPS];
     char lettera[GROUPS], letterb[GROUPS];
@@ -102,7 +102,7 @@ static void fill_arrays(const struct batch *p, struct arrays *v)
                 (v.lettera, v.letterb, v.m, v.n, v.k, v.alpha, *v.a, v.lda, &v.stridea, *v.b,      \
                  v.ldb, &v.strideb, v.beta, *v.c, v.ldc, &v.stridec, v.size, 1, 1))
 
-/* A call without groups has no arrays either, and one of empty matrices need not have any. */
+/* A call without groups passes no arrays. */
 #define CALL_WITHOUT_GROUPS(name, by, add)                                                         \
     CALL_EITHER(name,                                                                              \
                 (p->order, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
@@ -130,7 +130,7 @@ static void call_batch(const struct batch *p)
         CALL_TYPE(gemm_batch, CALL_WITHOUT_GROUPS);
 }
 
-/* What A, B and C are of each type. */
+/* Draws A, B and C of a type. */
 static void fill_type(int type)
 {
     uint64_t seed = 1;
@@ -142,7 +142,7 @@ static void fill_type(int type)
     }
 }
 
-/* Of a group whose beta is 0 C holds nothing but NaN. */
+/* Fills C with NaN where a group's beta is 0. */
 static void fill_batch(const struct batch *p)
 {
     int product = 0;
@@ -167,7 +167,7 @@ static unsigned hash(void)
     return sum;
 }
 
-/* True when every element of every C is right, and everything else is as it was. */
+/* True when every element of every C is right, and everything else is unchanged. */
 static int are_right(const struct batch *p)
 {
     const size_t bytes = type_bytes[p->type];
@@ -241,7 +241,7 @@ static void legal_strided(struct batch p, int what)
         }
 }
 
-/* Groups of which some are large enough for a device, and others are not. */
+/* Groups of sizes that are large enough for a device, mixed with smaller ones. */
 static void legal_batch(struct batch p, int what)
 {
     legal_one(p);
@@ -272,7 +272,7 @@ static void illegal_one(const struct batch *good, const struct batch *wrong)
     xt_checks++;
 }
 
-/* One argument of one group wrong, or several, of which the first one counts. */
+/* Makes one argument of one group wrong, or several, of which the first one is reported. */
 static void illegal(struct batch p)
 {
     enum { WRONG = 11 };

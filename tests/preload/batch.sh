@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: MIT
-# Batches: right as the library that has them computes them, and left to it where they are illegal;
-# computed by the program's GEMM where its library has none. The libraries are the tests' own, for few
-# that are installed have batches. Contract 1.1, 3.1, 3.2, 5.1 (doc/contract.md).
+# Batches are computed as by the library that has them, and illegal ones are passed to it. Where the
+# program's library has none, its GEMM computes them. The libraries are the tests' own, because few
+# installed ones have batches. Contract 1.1, 3.1, 3.2, 5.1 (doc/contract.md).
 . "$srcdir/tests/preload/lib"
 
-# engine WHAT COMMAND...: with everything on the fake driver.
+# engine WHAT COMMAND...: runs everything on the fake driver.
 engine() {
     what=$1
     shift
     on_engine XGEMM_STATS=1 "$@" legal >"$tmp/engine" 2>&1 || fail_with "$what: on the engine" "$tmp/engine"
-    grep overlaps "$tmp/engine" && fail "$what: matrices that lie apart are said to overlap"
+    grep overlaps "$tmp/engine" && fail "$what: separate matrices are reported as overlapping"
     for name in sgemm_batch dgemm_batch cgemm_batch zgemm_batch; do
         for each in ${name}_ cblas_$name ${name}_strided_ cblas_${name}_strided; do
-            grep -q "GPU *XGEMM_MODE *$each " "$tmp/engine" || fail "$what: $each was elsewhere"
+            grep -q "GPU *XGEMM_MODE *$each " "$tmp/engine" || fail "$what: $each did not run on the GPU"
         done
     done
     on_engine XGEMM_MODE=compare XGEMM_STATS=1 "$@" legal >"$tmp/engine" 2>&1 ||
         fail "$what: compared"
     grep -q 'both *XGEMM_MODE *zgemm_batch_ ' "$tmp/engine" || fail "$what: is not compared"
-    # What the help of XGEMM_OPERATIONS says of batches, where there is no cuBLAS.
+    # Without cuBLAS the GPU computes the batches that the help of XGEMM_OPERATIONS names.
     on_engine XGEMM_STATS=1 FAKECUDA_FAIL=cublasCreate:1:999:always "$@" legal >"$tmp/engine" 2>&1 ||
         fail "$what: without cuBLAS"
     found=$(sed -n 's/^ *GPU *XGEMM_MODE *\(cblas_\)\{0,1\}\([a-z]*_batch\(_strided\)\{0,1\}\).*/\2/p' "$tmp/engine" |
@@ -36,19 +36,19 @@ judge() {
     same_as_alone "$1, illegal" "$tmp/batch" illegal
     grep -q 'cblas_zgemm_batch_strided refuses argument 18' "$tmp/alone" || fail "$1: nothing was refused"
 
-    # Every group is looked at, and goes to the library as a call of its own.
+    # Each group goes to the library as a call of its own.
     preloaded XGEMM_MODE=cpu XGEMM_STATS=1 BATCH_BLAS_LOG=1 "$tmp/batch" legal \
         >"$tmp/out" 2>"$tmp/err" || fail "$1: $(grep -m 3 WRONG "$tmp/out")"
-    [ "$(grep -c 'blas: .*gemm_batch_* of [2-9]' "$tmp/out")" = 0 ] || fail "$1: groups that are not cut"
+    [ "$(grep -c 'blas: .*gemm_batch_* of [2-9]' "$tmp/out")" = 0 ] || fail "$1: groups are passed on together"
     preloaded XGEMM_MODE=cpu XGEMM_STATS=1 "$tmp/batch" illegal 2>/dev/null >"$tmp/out"
     echo "exit status $?" >>"$tmp/out"
     diff "$tmp/alone" "$tmp/out" || fail "$1: illegal calls"
 
-    # By size: groups that are small beside the library's threads go on together.
+    # Under the policy, groups that are small beside the library's threads are passed on together.
     has_engine || return 0
     on_engine XGEMM_MODE=auto BATCH_BLAS_LOG=1 "$tmp/batch" legal >"$tmp/out" 2>&1 ||
         fail "$1: $(grep -m 3 WRONG "$tmp/out")"
-    grep -q 'blas: cblas_dgemm_batch of 4$' "$tmp/out" || fail "$1: small groups are cut"
+    grep -q 'blas: cblas_dgemm_batch of 4$' "$tmp/out" || fail "$1: small groups are passed on one by one"
     on_engine XGEMM_MODE=auto BATCH_BLAS_LOG=1 "$tmp/batch" mixed >"$tmp/out" 2>&1 ||
         fail "$1: groups of all sizes are wrong"
     [ "$(sed -n 's/^blas: cblas_dgemm_batch of //p' "$tmp/out" | tr '\n' ' ')" = '1 1 2 ' ] ||
@@ -61,7 +61,7 @@ judge "32 bits" int32_t libbatch.so
 [ "${XT_SHORT-}" != 1 ] || exit $status # a deliberate defect shows in this already
 judge "64 bits" int64_t libbatch_blas64.so
 
-# Where a program's library has none: nothing is looked for elsewhere, and its GEMM computes.
+# A program's library without batches: its GEMM computes, and no other library is searched.
 plain_blas "$tmp/libplain.so" int32_t -DWITHOUT_BATCH
 compile -DCALL_INT=int32_t -o "$tmp/linked" "$srcdir/tests/preload/batch.c" "$XG_SO" \
     -Wl,--no-as-needed "$tmp/libplain.so" -lm \
@@ -69,7 +69,7 @@ compile -DCALL_INT=int32_t -o "$tmp/linked" "$srcdir/tests/preload/batch.c" "$XG
 XGEMM_MODE=cpu BATCH_BLAS_LOG=1 "$tmp/linked" legal >"$tmp/out" 2>&1 ||
     fail "GEMM's: $(grep -m 3 WRONG "$tmp/out")"
 grep 'no BLAS found' "$tmp/out" && fail "GEMM was not found"
-grep 'blas: .*batch' "$tmp/out" && fail "a batch of a library that has none"
+grep 'blas: .*batch' "$tmp/out" && fail "a library without batches was called for one"
 for name in cblas_sgemm zgemm_; do
     grep -q "blas: $name of 1" "$tmp/out" || fail "no $name"
 done
@@ -89,9 +89,9 @@ reported 'sgemm_batch_strided order 0 .*: -1 of 40 36 30 .* ld 40 30 39' 15
 reported 'cgemm_batch_strided order 101 .*: -4 of 40 36 30' 18
 reported 'dgemm_batch order 103 ' 1
 grep -c 'is illegal; nothing is computed' "$tmp/illegal" | grep -qx '[1-9][0-9][0-9]' ||
-    fail "few illegal calls are told of"
+    fail "few illegal calls are reported"
 
-# A library that the user names has other integers: never passed on, never translated.
+# A library with integers of another width is named: batches are neither passed on nor translated.
 plain_blas "$tmp/libwide_blas64.so" int64_t
 compile -DCALL_INT=int32_t -o "$tmp/batch" "$srcdir/tests/preload/batch.c" "$tmp/libbatch.so" -lm -Wl,-rpath,"$tmp"
 preloaded XGEMM_MODE=cpu BATCH_BLAS_LOG=1 XGEMM_CPU_BLAS="$tmp/libwide_blas64.so" "$tmp/batch" legal \

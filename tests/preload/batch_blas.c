@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A BLAS of plain loops that has GEMM and its batches, and says on standard output what it refuses
- * and, with BATCH_BLAS_LOG, what it is called for. Compiled by the preload tests, with CALL_INT;
- * with WITHOUT_BATCH it has GEMM alone, with WITH_GEMMT=gemmt or =gemmtr that routine too.
+ * A BLAS of plain loops with GEMM and its batches. It prints the calls that it refuses and, with
+ * BATCH_BLAS_LOG, every call. Compiled by the preload tests, with CALL_INT; WITHOUT_BATCH leaves
+ * GEMM alone, WITH_GEMMT=gemmt or =gemmtr adds that routine.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ static int is_transposed(int trans)
     return trans == 112 || trans == 113;
 }
 
-/* As GEMM's arguments are numbered without the order; -1: the order. */
+/* The wrong argument, numbered as GEMM's without the order; -1: the order, 0: none. */
 static int refused(const struct product *p)
 {
     int row = p->order == 101, ta = is_transposed(p->transa), tb = is_transposed(p->transb);
@@ -55,7 +55,7 @@ static int refused(const struct product *p)
     return p->ldc < 1 || p->ldc < (row ? p->n : p->m) ? 13 : 0;
 }
 
-/* Says it; the C interface counts the order as its first. */
+/* Prints a refusal; the C interface counts the order as its first argument. */
 static int says(const char *name, int argument)
 {
     int is_c = !strncmp(name, "cblas", 5);
@@ -107,7 +107,7 @@ static void one(const char *name, const struct product *p, const void *a, const 
             (const char *)beta + (size_t)(at)*type_bytes[type], 0                                  \
     }
 
-/* By value and by address. */
+/* GEMM's Fortran arguments; the type of a scalar in the C interface, and its address. */
 #define FORTRAN_GEMM                                                                               \
     const char *transa, const char *transb, const CALL_INT *m, const CALL_INT *n,                  \
         const CALL_INT *k, const void *alpha, const void *a, const CALL_INT *lda
@@ -161,7 +161,7 @@ static void strided(const char *name, const struct product *p, const void *a, lo
                  (char *)c + i * stridec * bytes);
 }
 
-/* The arguments of group `at` and the rest, in two rounds: refused, and then computed. */
+/* Checks the arguments of all groups, then computes. */
 #define BATCH_BODY(name, trans, T, groups)                                                         \
     {                                                                                              \
         long first = 0;                                                                            \
@@ -227,7 +227,7 @@ BATCH(z, TYPE_Z)
 #endif
 
 #ifdef WITH_GEMMT
-/* GEMM's arguments with a triangle in front, and one size where it has two. */
+/* Like GEMM, with uplo in front and n for both m and n. */
 static void triangle(const char *name, int uplo, struct product p, const void *a, const void *b,
                      void *c)
 {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# xgemm-run calibrate measures and keeps; programs that run from then on read it, and only they.
+# xgemm-run calibrate measures the machine and keeps the figures; later programs read them.
 . "$srcdir/tests/preload/lib"
 needs_plain_library
 run=$builddir/tools/xgemm-run
@@ -8,7 +8,7 @@ run=$builddir/tools/xgemm-run
 export XDG_CACHE_HOME="$tmp/cache" OPENBLAS_NUM_THREADS=1
 unset LD_PRELOAD XGEMM_CPU_BLAS
 
-# Nothing is measured where nothing can be kept. Root may write everywhere but in /proc.
+# Nothing is measured where no file can be kept. Root may write everywhere except in /proc.
 for cache in "" /proc; do
     HOME=relative XDG_CACHE_HOME=$cache "$run" --calibrate >"$tmp/out" 2>"$tmp/err" &&
         fail "--calibrate: kept in '$cache'"
@@ -16,12 +16,12 @@ for cache in "" /proc; do
     grep -q "${cache:+/proc/xgemm/}" "$tmp/err" || fail "does not say where: $(cat "$tmp/err")"
 done
 
-# kept: the sides of which a file is kept, beside the cost of waking threads.
+# kept: prints the sides that have a file; the file of the cost of waking threads does not count.
 kept() {
     ls "$XDG_CACHE_HOME/xgemm" 2>/dev/null | sed '/^wake-/d; s/-.*//' | tr '\n' ' '
 }
 
-# measures WHAT: a machine that is busy has it measured again; where it stays so nothing is kept.
+# measures WHAT: tries up to three times to measure well enough to be kept, else skips the test.
 measures() {
     for turn in 1 2 3; do
         LD_LIBRARY_PATH=$XG_FAKEDRV_DIR "$run" --calibrate >"$tmp/out" 2>"$tmp/err" && return
@@ -34,7 +34,7 @@ measures() {
     skip "the machine is busy"
 }
 
-# Beside programs that use all cores, two each, what was measured is kept where it fits, and nowhere else.
+# Two programs a core keep the machine busy: only figures with an error below 30 % are kept.
 for i in $(seq $(($(nproc) * 2))); do
     timeout 60 sh -c 'while :; do :; done' &
     busy="${busy-} $!"
@@ -51,7 +51,7 @@ elif [ "$error" -lt 30 ]; then
     [ $ended -eq 0 ] || fail "a typical error of $error % is not kept"
 fi
 
-# No GPU: the CPU side is measured, and that is said.
+# Without a GPU the CPU side is measured, and the output says so.
 export FAKECUDA_DEVICES=0
 measures "without a GPU"
 unset FAKECUDA_DEVICES
@@ -70,14 +70,14 @@ for kept in "$XDG_CACHE_HOME"/xgemm/*; do
     grep -v '^[a-z_-]*=[^=]*$' "$kept" && fail "$kept: not name=value"
 done
 
-# Doctor finds them, and that they fit.
+# Doctor finds the files, and that they belong to this machine.
 LD_LIBRARY_PATH=$XG_FAKEDRV_DIR "$builddir/tools/xgemm-doctor" --json >"$tmp/out" 2>"$tmp/err"
 grep -q '"calibration":{"cpu":"fits"' "$tmp/out" || fail "doctor: $(cat "$tmp/out" "$tmp/err")"
 if has_engine; then
     grep -q '"gpu":"fits"' "$tmp/out" || fail "doctor: $(cat "$tmp/out")"
 fi
 
-# says TEXT, silent TEXT: of a program of this BLAS with one product that is large enough.
+# one NAME=VALUE...: runs a program with one large product, preloaded; messages are in $tmp/err.
 $CC $test_flags $XG_BLAS_CFLAGS -x c -o "$tmp/one" - $XG_BLAS_LIBS <<'END' || exit 99
 #include <cblas.h>
 static float a[200 * 200], b[200 * 200], c[200 * 200];
@@ -96,10 +96,10 @@ one XGEMM_VERBOSE=2
 grep -q 'calibrated by .*/xgemm/cpu-' "$tmp/err" || fail "not read: $(cat "$tmp/err")"
 for quiet in XGEMM_REPRODUCIBLE=1 XGEMM_MODE=cpu XDG_CACHE_HOME="$tmp/nowhere"; do
     one XGEMM_VERBOSE=2 "$quiet"
-    grep -q calibrat "$tmp/err" && fail "$quiet: read all the same"
+    grep -q calibrat "$tmp/err" && fail "$quiet: a calibration is read"
 done
 
-# A damaged file: one message, the answer stays, and the file too.
+# A damaged file, and a folder in its place: one message, and the program goes on.
 for kept in "$XDG_CACHE_HOME"/xgemm/*; do
     sed 's/=16$/=x/; $s/=/=-/' "$kept" >"$tmp/damaged" && cp "$tmp/damaged" "$kept"
 done
@@ -111,7 +111,7 @@ done
 one XGEMM_VERBOSE=1
 [ "$(grep -c 'it was made on another machine' "$tmp/err")" = 1 ] || fail "folder: $(cat "$tmp/err")"
 
-# Nothing can be measured: said, and not with success.
+# If nothing can be measured the output says so, and the exit status is not 0.
 XGEMM_CPU_BLAS=libm.so.6 "$run" --calibrate >"$tmp/out" 2>"$tmp/err" && fail "measured libm"
 grep -q 'libm.so.6 .*no sgemm' "$tmp/err" || fail "does not say what: $(cat "$tmp/err")"
 "$run" --calibrate "$tmp/one" >"$tmp/out" 2>"$tmp/err"

@@ -4,14 +4,14 @@
  * with
  *   CALL_CBLAS or CALL_FORTRAN  the name that it calls
  *   CALL_INT                    its integers: int32_t or int64_t
- *   CALL_NAMELESS               it refers to no SGEMM and can only be given one
- *   CALL_SMALL                  no number beyond 32 bits
+ *   CALL_NAMELESS               it refers to no SGEMM; the test passes one to it
+ *   CALL_SMALL                  it passes no number beyond 32 bits
  *   CALL_BESIDE                 another name that it refers to
- *   CALL_DIRECT                 it calls by the name, whatever it is given
- *   CALL_R11                    it calls what it is given through that register
+ *   CALL_DIRECT                 it calls by name, and ignores what it is given
+ *   CALL_R11                    it calls what it is given through register r11
  *   CALL_TABLE                  it calls what it is given through a table on the heap
  *   CALL_JOINS                  its constructor and destructor wait for a thread that multiplies
- *   CALL_ITSELF                 they multiply
+ *   CALL_ITSELF                 its constructor and destructor multiply
  */
 #include <math.h>
 
@@ -107,7 +107,7 @@ static int caller_product(caller_function *function, CALL_INT m, CALL_INT n, CAL
     return right;
 }
 
-/* Three sizes that differ. One row may have any leading dimension: here one beyond 32 bits. */
+/* Three different sizes; then one row of A, with a leading dimension beyond 32 bits. */
 int caller_run_with(caller_function *function, int size)
 {
     CALL_INT m = size, n = size + 1, k = size + 2;
@@ -120,7 +120,7 @@ int caller_run_with(caller_function *function, int size)
 }
 
 #ifndef CALL_NAMELESS
-/* volatile: the address is taken, so that a program at a fixed address gives it one of its own. */
+/* volatile, so that the address is taken: in a program at a fixed address it is the program's. */
 static caller_function *volatile caller_named = CALL_NAME;
 
 caller_function *caller_function_get(void)

@@ -22,7 +22,7 @@ for kind in pie no-pie; do
     everywhere "Fortran program, $kind" "$tmp/f" own 7
 done
 
-# Plug-ins that bring a BLAS each, where RTLD_NEXT finds nothing.
+# Plug-ins with a BLAS each, which RTLD_NEXT does not find.
 compile -o "$tmp/main" "$srcdir/tests/preload/main.c" -ldl -pthread
 plugin "$tmp/one.so" $call_c $link -lone
 plugin "$tmp/two.so" $call_f $link -ltwo
@@ -31,12 +31,12 @@ everywhere "two plug-ins" "$tmp/main" plugin "$tmp/one.so" 5 plugin "$tmp/two.so
 everywhere "program and plug-in" "$tmp/c" own 5 plugin "$tmp/two.so" 6
 everywhere "global library and plug-in" "$tmp/main" load "$tmp/libtwo.so" plugin "$tmp/one.so" 5
 
-# A plug-in that is only given a function, and has no BLAS to lead on from.
+# A plug-in that is given a function and has no BLAS of its own.
 plugin "$tmp/given.so" $call_c -DCALL_NAMELESS
 everywhere "function pointer" "$tmp/main" pointer "$tmp/one.so" "$tmp/given.so" 5
 
-# Two copies of the library, under names that say nothing: each would take the other for a BLAS, and
-# they would call each other for ever.
+# Two copies of the library under other names: each would take the other for a BLAS, and they would
+# call each other for ever.
 cp "$XG_SO" "$tmp/libfirst.so"
 cp "$XG_SO" "$tmp/libsecond.so"
 once=$preload
@@ -46,7 +46,7 @@ everywhere "two copies, function pointer" timeout -s KILL 60 "$tmp/main" pointer
     "$tmp/given.so" 5
 preload=$once
 
-# A BLAS whose C entry calls its Fortran entry by name comes back into the library: once, uncounted.
+# The C entry of this BLAS calls its Fortran entry by name; that call is passed on, and not counted.
 plugin "$tmp/plt.so" $call_c $link -lplt
 everywhere "C entry over the Fortran entry" "$tmp/main" plugin "$tmp/plt.so" 5
 program "$tmp/plt" $call_c $link -lplt
@@ -65,7 +65,7 @@ for name in scipy_cblas_sgemm:CBLAS:int32_t scipy_sgemm_:FORTRAN:int32_t \
     everywhere "$symbol" "$tmp/main" plugin "$tmp/$symbol.so" 5
 done
 
-# 64-bit integers under plain names: known by the file's name, or by how isamax_ takes its count.
+# 64-bit integers under plain names: known by the file's name, or by how isamax_ reads its count.
 wide='-DSTUB_INT=int64_t -DSTUB_CBLAS=cblas_sgemm -DSTUB_FORTRAN=sgemm_'
 mkdir "$tmp/wide"
 stub "$tmp/wide/libopenblas64.so.0" wide $wide
@@ -83,9 +83,9 @@ for file in libopenblas64.so.0 libmystery.so; do
     done
 done
 
-# A plug-in that is closed, and another one mapped where it was: what was remembered of the first
-# must not serve the second, whose integers are of another width. Both have the same code, so that
-# they call from the same address: small numbers do as 32 bits what they do as 64. With and without
+# A plug-in is closed, and another one is mapped at its address: what the library remembered of the
+# first must not serve the second, whose integers have another width. Both have the same code, so
+# that they call from the same address; small numbers are right in either width. With and without
 # build ids.
 for id in sha1 none; do
     for call in CBLAS=cblas_sgemm FORTRAN=sgemm_; do
@@ -98,7 +98,7 @@ for id in sha1 none; do
     done
 done
 
-# A program that was started under a name which is a FIFO's, and a FIFO for a log.
+# A program whose name is a FIFO's, and a FIFO as the log.
 mkfifo "$tmp/fifo"
 compile -DMAIN_GIVEN -DCALL_NAMELESS $call_c -o "$tmp/named" "$srcdir/tests/preload/main.c" \
     "$srcdir/tests/preload/caller.c" -lm -ldl -pthread
@@ -107,7 +107,7 @@ preloaded XGEMM_LOG="$tmp/fifo" XGEMM_VERBOSE=2 XGEMM_MODE=cpu timeout -s KILL 2
     >"$tmp/out" 2>&1 || fail "a FIFO for a log: exit status $?"
 
 # A library whose constructor and destructor wait for a thread that multiplies, while the dynamic
-# linker's lock is held. (On the engine they wait for it: it cannot start meanwhile.)
+# linker's lock is held. (Not on the engine, which cannot start under that lock.)
 for call in CBLAS=cblas_sgemm FORTRAN=sgemm_; do
     plugin "$tmp/joins.so" -DCALL_INT=int32_t -DCALL_$call -DCALL_JOINS $link -lone -pthread
     same_as_alone "a constructor that joins, $call" timeout -s KILL 20 "$tmp/main" \
@@ -117,8 +117,8 @@ for call in CBLAS=cblas_sgemm FORTRAN=sgemm_; do
         plugin "$tmp/joins.so" 5
 done
 
-# One that multiplies itself where the dynamic linker must be asked: its lock is this thread's own,
-# and whatever else asks would wait for it.
+# A constructor that multiplies itself where the dynamic linker must be asked: its thread holds the
+# linker's lock, so another thread that asks would wait for ever.
 for call in CBLAS=cblas_sgemm FORTRAN=sgemm_; do
     plugin "$tmp/itself.so" -DCALL_INT=int32_t -DCALL_$call -DCALL_ITSELF $link -lone
     same_as_alone "a constructor beside two libraries, $call" timeout -s KILL 20 "$tmp/main" \
@@ -139,14 +139,14 @@ wrapper() {
 
 case $($CC -dumpmachine) in
 x86_64*) ;;
-*) exit $status ;; # elsewhere the return address is all there is
+*) exit $status ;; # elsewhere only the return address is used
 esac
 call_given='-DCALL_INT=int32_t -DCALL_FORTRAN=sgemm_ -DCALL_NAMELESS'
 for how in plain table r11 O2; do
     case $how in
     plain) options= ;;
     table) options='-O2 -DCALL_TABLE' ;;
-    r11) options='-O2 -DCALL_R11' ;; # which lazy binding overwrites
+    r11) options='-O2 -DCALL_R11' ;; # lazy binding overwrites it
     *) options=-$how ;;
     esac
     compile -DMAIN_GIVEN $call_given $options -o "$tmp/given_$how" "$srcdir/tests/preload/main.c" \
@@ -158,7 +158,7 @@ plugin "$tmp/given_f.so" $call_given
 plugin "$tmp/given_wide.so" -DCALL_INT=int64_t -DCALL_FORTRAN=sgemm_ -DCALL_NAMELESS
 wide_link="-L$tmp/wide -Wl,-rpath,$tmp/wide -lmystery"
 
-# One place in a program without a BLAS calls both plug-ins, in turns.
+# One place in a program without a BLAS calls both plug-ins in turns.
 for bound in lazy now; do
     for kind in PLT GOT C BODY; do
         wrapper "$tmp/jumps_one.so" jumps sgemm_ -DWRAP_$kind -Wl,-z,$bound $link -lone
@@ -174,7 +174,7 @@ for bound in lazy now; do
             pointer "$tmp/jumps_wide.so" "$tmp/given_wide.so" 5 \
             pointer "$tmp/jumps_one.so" "$tmp/given_f.so" 6 \
             pointer "$tmp/jumps_wide.so" "$tmp/given_wide.so" 7
-        [ $kind = C ] && continue # of sgemm_'s kind alone
+        [ $kind = C ] && continue # it has sgemm_'s arguments only
         for name in one two; do
             wrapper "$tmp/jumps_c$name.so" jumps cblas_sgemm -DWRAP_$kind -Wl,-z,$bound $link -l$name
         done
@@ -183,8 +183,8 @@ for bound in lazy now; do
     done
 done
 
-# What a register does not tell is known where one plug-in alone refers to the name, and where
-# binding is lazy before the second one has called. The program is linked to no BLAS.
+# Without a register the library is known if only one plug-in refers to the name, or, with lazy
+# binding, if the second one has not called yet. The program is linked to no BLAS.
 for bound in lazy now; do
     wrapper "$tmp/mixed.so" jumps sgemm_ -DWRAP_MIXED -Wl,-z,$bound $wide_link
     plugin "$tmp/beside.so" -DCALL_INT=int32_t -DCALL_FORTRAN=other -DCALL_NAMELESS \
@@ -193,8 +193,8 @@ for bound in lazy now; do
         hold "$tmp/libone.so" pointer "$tmp/mixed.so" "$tmp/given_wide.so" 5
 done
 
-# A library that has a BLAS of its own, and refers to the same name, calls a wrapper: by a pointer,
-# by its name, and by one that leads on to it from a third library.
+# A library with a BLAS of its own that refers to the same name calls a wrapper: by a pointer, by
+# the wrapper's name, and by a name that leads to it from a third library.
 wrapper "$tmp/libjumpone.so" multiply_one sgemm_ $link -lone
 wrapper "$tmp/libchain.so" multiply_chain multiply_one $link -ljumpone
 wrapper "$tmp/libbody.so" multiply_body sgemm_ -DWRAP_MIXED $link -lone
@@ -208,7 +208,7 @@ for kind in jumpone:multiply_one chain:multiply_chain body:multiply_body; do
             -DCALL_BESIDE=sgemm_ $link -l${kind%:*} -ltwo
         plugin "$tmp/by_name_alone.so" -f$plt -DCALL_DIRECT -DCALL_INT=int32_t -DCALL_FORTRAN=${kind#*:} \
             $link -l${kind%:*}
-        # Both libraries are in the first one's scope, and the wrapper's own is the second there.
+        # Both libraries are in the first plug-in's scope, where the wrapper's own comes second.
         everywhere "a wrapper by its name, ${kind#*:}, $plt" "$tmp/main" hold "$tmp/own_two.so" \
             plugin "$tmp/own_two.so" 4 plugin "$tmp/by_name_alone.so" 5 plugin "$tmp/own_two.so" 6
         everywhere "the same beside a BLAS, ${kind#*:}, $plt" "$tmp/main" \
@@ -231,12 +231,12 @@ plugin "$tmp/beside_wide.so" -DCALL_INT=int64_t -DCALL_FORTRAN=sgemm_ -DCALL_NAM
 everywhere "a pointer with wide integers" "$tmp/main" hold "$tmp/libone.so" \
     pointer "$tmp/own_wide.so" "$tmp/beside_wide.so" 5
 
-# The program has a BLAS of its own: it comes first for all, as without the library.
+# The program's own BLAS comes first for all, as without the library.
 program "$tmp/three" -DMAIN_GIVEN $call_f $link -lplt -pthread
 everywhere "wrappers beside the program's own" "$tmp/three" own 4 given "$tmp/jumps_one.so" 5 \
     given "$tmp/jumps_two.so" 6
 
-# Threads: as many calls reach each library as without this one.
+# Threads: as many calls reach each library as without the preload.
 for how in plain table; do
     for run in alone preloaded; do
         case $run in alone) with= ;; *) with='preloaded XGEMM_MODE=cpu' ;; esac
@@ -247,8 +247,8 @@ for how in plain table; do
     [ "$(grep -c ' 200 ' "$tmp/alone")" -eq 2 ] || fail "threads, $how: the test itself"
 done
 
-# A call through %r11 that is no lazy binding, above a pointer that an earlier call left: to memory that was there
-# at the first product, and is gone at the second one.
+# A call through %r11 that is no lazy binding. The stack still holds a pointer of an earlier call,
+# to memory that exists at the first product and is gone at the second one.
 cat >"$tmp/left.s" <<'END'
     .globl left_call
     .type left_call, @function
@@ -304,7 +304,7 @@ if [ "$XG_SANITIZER" = no ]; then
     same_as_alone "memory that is gone" "$tmp/left"
 fi
 
-# Wrappers called through tables on the heap, before and after the process has closed itself (base/sandbox.h).
+# Wrappers called by tables on the heap, before and after a filter of system calls (base/sandbox.h).
 cat >"$tmp/closed.c" <<'END'
 #include <dlfcn.h>
 #include <linux/filter.h>

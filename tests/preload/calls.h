@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The Level 3 operations of every type as a program calls them, in any form. Before: CALL_INT;
- * where the names are spelled otherwise, CBLAS_NAME(name) and FORTRAN_NAME(name); WITH_FORTRAN=0
- * for a BLAS that has only the C interface; and which operations are called, for not every BLAS has
- * all: WITH_PRODUCTS those of which no operand has a structure, GEMM and SYRK, WITH_GEMMT=gemmt or
- * =gemmtr that one, and WITH_STRUCTURED the others, as without any of these.
+ * Calls the Level 3 operations of every type, in any form. To define before: CALL_INT;
+ * CBLAS_NAME(name) and FORTRAN_NAME(name) where names are spelled otherwise; WITH_FORTRAN=0 for a
+ * BLAS that has only the C interface; for a BLAS without some operations, those that are called:
+ * WITH_PRODUCTS (GEMM and SYRK), WITH_GEMMT=gemmt or =gemmtr, WITH_STRUCTURED (the others; the
+ * default).
  */
 #ifndef PRELOAD_CALLS_H
 #define PRELOAD_CALLS_H
@@ -24,7 +24,7 @@ typedef CALL_INT integer;
 #if !defined WITH_PRODUCTS && !defined WITH_GEMMT
 #define WITH_STRUCTURED
 #endif
-/* The function of that name. */
+/* The function that is called for a name. */
 #ifndef CALLED
 #define CALLED(name) name
 #endif
@@ -95,7 +95,7 @@ typedef CALL_INT integer;
                             const integer *ldb, const void *beta, void *const *c,                  \
                             const integer *ldc, const integer *groups, const integer *size,        \
                             size_t transa_length, size_t transb_length);
-/* SYR2K's arguments are of SYMM's types: uplo and trans for side and uplo, n and k for m and n. */
+/* SYR2K's arguments have SYMM's types: uplo and trans for side and uplo, n and k for m and n. */
 #define DECLARE_ALL(t, scalar)                                                                     \
     DECLARE_PRODUCT(t##symm, scalar, scalar)                                                       \
     DECLARE_PRODUCT(t##syr2k, scalar, scalar)                                                      \
@@ -123,8 +123,8 @@ enum { HERK, SYMM, HEMM, SYR2K, HER2K, TRMM, TRSM, GEMM, SYRK, GEMMT, OPERATIONS
 static const char *const names[] = {"herk", "symm", "hemm", "syr2k", "her2k",
                                     "trmm", "trsm", "gemm", "syrk",  "gemmt"};
 
-/* The operands, and what C held before the call, of the type that is called; as many elements as
- * may be touched. */
+/* The operands, and C before the call, in the type that is called, with the number of elements that
+ * a call may touch. */
 struct matrix {
     char *at;
     int elements;
@@ -134,13 +134,13 @@ static struct matrix matrix_a, matrix_b, matrix_c, matrix_old;
 struct call {
     int op, type;
     int order;                                            /* 101, 102; 0: Fortran, column-major */
-    int side, uplo, trans, transb, diag;                  /* as the C interface counts */
-    const char *spelled, *spelled_trans, *spelled_transb; /* as Fortran does; NULL: a letter */
+    int side, uplo, trans, transb, diag;                  /* in the C interface's numbers */
+    const char *spelled, *spelled_trans, *spelled_transb; /* Fortran's; NULL: the letter */
     integer m, n, k, lda, ldb, ldc, pad;
     double complex alpha, beta;
 };
 
-/* Of a number that the C interface has not: one that Fortran's has not either. */
+/* Fortran's letter for a number of the C interface; for an invalid number, an invalid letter. */
 static const char *letter(int number)
 {
     static const char *const letters[][3] = {
@@ -149,7 +149,7 @@ static const char *letter(int number)
     return number >= 111 && group < 4 && at < 3 ? letters[group][at] : "X";
 }
 
-/* By the C interface, or by Fortran's. */
+/* Calls the C interface if p has an order, else Fortran's. */
 #define CALL_EITHER(name, cblas, fortran)                                                          \
     do {                                                                                           \
         if (p->order)                                                                              \

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Configuration files: which one counts, what is told of a wrong one, and that none holds a program up or is
-# opened where nothing is multiplied. The launcher and doctor read them as the library does.
-# Contract 10.8 (doc/contract.md).
+# Configuration files: which one counts, how a wrong one is reported, that none blocks a program,
+# and that a program without products opens none. The launcher and doctor read them as the library
+# does. Contract 10.8 (doc/contract.md).
 . "$srcdir/tests/preload/lib"
 needs_plain_library
 run=$builddir/tools/xgemm-run
@@ -26,7 +26,7 @@ config() {
     printf '%s\n' "$@" >"$config_file"
 }
 
-# gives WHAT WORDS COMMAND...: the program multiplies right, and says a line with WORDS ('' nothing at all).
+# gives WHAT WORDS COMMAND...: the answer is right, and a line has WORDS ('': there is no line).
 gives() {
     what=$1
     words=$2
@@ -36,11 +36,11 @@ gives() {
     if [ -n "$words" ]; then
         says "$what" "$words"
     elif [ -s "$tmp/err" ]; then
-        fail_with "$what: says something" "$tmp/err"
+        fail_with "$what: messages" "$tmp/err"
     fi
 }
 
-# --- What counts -------------------------------------------------------------------------------------
+# --- What counts ----------------------------------------------------------------------------------
 
 on_cpu='CPU   XGEMM_MODE '
 gives "no file" '' preloaded
@@ -49,7 +49,7 @@ gives "the user's" "$on_cpu" preloaded
 gives "the environment wins" '' preloaded XGEMM_STATS=0
 gives "the environment wins, empty" '' preloaded XGEMM_STATS=
 
-# with_system COMMAND...: in a mount namespace, where $tmp/system is the system's file.
+# with_system COMMAND...: runs it in a mount namespace where $tmp/system is the system's file.
 with_system() {
     unshare $map -m sh -c 'mount -t tmpfs -o mode=755 tmpfs "${1%/*}" && cp -p "$2" "$1" && shift 2 && exec "$@"' \
         sh "$system" "$tmp/system" "$@"
@@ -68,7 +68,7 @@ else
     echo "not tried: the system's file, which takes a mount namespace"
 fi
 
-# A program with the rights of another group: no file of its caller's, the system's where only root writes to it.
+# With another group's rights: no file of the caller, and the system's only if root alone writes it.
 compile -DMAIN_OWN -DCALL_INT=int32_t -DCALL_CBLAS=cblas_sgemm -o "$tmp/secure" "$srcdir/tests/preload/main.c" \
     "$srcdir/tests/preload/caller.c" -Wl,--no-as-needed "$XG_SO" -L"$tmp" -lone -Wl,-rpath,"${XG_SO%/*}:$tmp" -lm \
     -ldl -pthread
@@ -94,10 +94,10 @@ else
 fi
 mv "$tmp/kept" "$tmp/c"
 
-# --- What is told ------------------------------------------------------------------------------------
+# --- Messages -------------------------------------------------------------------------------------
 
-# wrong WHAT WORDS: of the file $tmp/wrong. The library tells where it is asked to tell, once, and the
-# launcher always, once.
+# wrong WHAT WORDS: $tmp/wrong is reported with WORDS. The library does so once if messages are on;
+# the launcher always does, once.
 wrong() {
     gives "$1" '' preloaded XGEMM_CONFIG="$tmp/wrong"
     gives "$1" "$2" preloaded XGEMM_CONFIG="$tmp/wrong" XGEMM_VERBOSE=1
@@ -134,7 +134,7 @@ ln -s "$tmp/another" "$tmp/wrong"
 gives "a link to a file" "$on_cpu" preloaded XGEMM_CONFIG="$tmp/wrong"
 rm "$tmp/wrong"
 
-# In a home that other users may write to their files do not count.
+# In a home folder that other users may write to, the files of other users do not count.
 mkdir -m 1777 "$tmp/shared"
 mkdir -p "$tmp/shared/.config/xgemm"
 config "$tmp/shared/.config/xgemm/xgemm.conf" 'XGEMM_MODE = cpu' 'XGEMM_STATS = 1'
@@ -161,16 +161,16 @@ XGEMM_MOED=gpu "$run" true 2>"$tmp/err"
 grep -q "$meant" "$tmp/err" || fail "xgemm-run does not say what is misspelt"
 gives "variables of tests and tools" '' preloaded XGEMM_TEST_ANYTHING=1 XGEMM_DOCTOR_FOLDER="$tmp/none"
 gives "variables of others" 'cblas_sgemm 5x6x7' preloaded XGEM_MODE=1 XGEMM_TEST_ANYTHING=1 XGEMM_VERBOSE=1
-grep -q 'not a setting' "$tmp/err" && fail "variables that are known are told of"
+grep -q 'not a setting' "$tmp/err" && fail "known variables are reported"
 unset XGEMM_CONFIG
-gives "a home that is none" '' preloaded HOME=/dev/null
+gives "a HOME that is no folder" '' preloaded HOME=/dev/null
 config "$user" "XGEMM_LOG = $tmp/log" 'XGEMM_VERBOSE = 1' 'XGEMM_MOED = gpu'
 gives "told where XGEMM_LOG says" '' preloaded
 grep -q 'xgemm.conf:3: XGEMM_MOED' "$tmp/log" || fail "the log lacks what is misspelt"
 
-# --- When it is read ---------------------------------------------------------------------------------
+# --- When it is read ------------------------------------------------------------------------------
 
-# Nothing is opened for a program that multiplies nothing; once for one that does, whatever it multiplies.
+# A program without products opens no file; one with products opens it once.
 if strace -o /dev/null true 2>/dev/null; then
     strace -f -E LD_PRELOAD="$XG_SO" -o "$tmp/calls" true
     grep -q libxgemm_shim "$tmp/calls" || fail "the library is not preloaded"
@@ -179,8 +179,8 @@ if strace -o /dev/null true 2>/dev/null; then
     expect "how often it is opened" "$(grep -c 'open.*"xgemm\.conf"' "$tmp/calls")" 1
 fi
 
-# A process that has closed itself opens no file, which would end it; one that closes itself later goes on by
-# what it has read.
+# A process that has filtered its system calls opens no file, because that would end it; one that
+# filters them later keeps what it has read.
 compile -o "$tmp/sandbox" "$srcdir/tests/preload/sandbox.c" "$tmp/libone.so" -Wl,-rpath,"$tmp" -pthread
 for count in 0 1; do
     for how in strict prctl syscall; do
@@ -190,7 +190,7 @@ for count in 0 1; do
     done
 done
 
-# --- The tools ---------------------------------------------------------------------------------------
+# --- The tools ------------------------------------------------------------------------------------
 
 config "$user" 'XGEMM_MATH = tf32' "XGEMM_LOG = $tmp/it's \$(touch BAD);*" 'XGEMM_SPIN = keep'
 expect "run" "$("$run" printenv XGEMM_MATH XGEMM_LOG XGEMM_SPIN)" \
@@ -202,7 +202,7 @@ for form in 'eval $("$1" env)' 'eval "$("$1" env)"'; do
     expect "$form" "$(cd "$tmp" && sh -c "$form"'; printenv XGEMM_MATH XGEMM_LOG' sh "$run")" \
         "$(printf 'tf32\n%s' "$tmp/it's \$(touch BAD);*")"
 done
-[ ! -e BAD ] && [ ! -e "$tmp/BAD" ] || fail "a value is run"
+[ ! -e BAD ] && [ ! -e "$tmp/BAD" ] || fail "a value is executed"
 config "$user" 'XGEMM_SPIN = short'
 expect "XGEMM_SPIN=short" "$("$run" printenv OPENBLAS_THREAD_TIMEOUT GOMP_SPINCOUNT)" "$(printf '20\n10000')"
 expect "--keep-env" "$("$run" --keep-env printenv XGEMM_SPIN)" keep
@@ -215,7 +215,7 @@ if [ -x "$builddir/tools/xgemm-doctor" ]; then
     config "$user" 'XGEMM_MODE = cpu' 'XGEMM_TRAEC = x' "XGEMM_CPU_BLAS = libm.so.6"
     XGEMM_MOED=gpu "$run" doctor --json >"$tmp/json" 2>"$tmp/err"
     expect "doctor: exit status" $? 1
-    [ ! -s "$tmp/err" ] || fail "doctor says something beside its report"
+    [ ! -s "$tmp/err" ] || fail "doctor prints messages beside its report"
     for words in '"settings_of_files":\[{"name":"XGEMM_MODE","value":"cpu","file":"'"$user"'","line":1}' \
         '"id":"setting.mode-cpu"' '"id":"setting.cpu-blas"' \
         "$user:2: XGEMM_TRAEC is not a setting; did you mean XGEMM_TRACE?" \

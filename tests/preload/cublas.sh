@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Which cuBLAS is taken: what the linker finds, then pip's packages beside the wheel and where the process has
-# packages from; no other user's, and nothing that is no file. Contract 10.7 (doc/contract.md).
+# Which cuBLAS is loaded: the linker's, then pip's beside the wheel, then that of the process's
+# packages; no other user's, and only regular files. Contract 10.7 (doc/contract.md).
 . "$srcdir/tests/preload/lib"
 needs_plain_library
 has_engine || skip "built without CUDA"
@@ -13,7 +13,7 @@ interposer
 export XT_FILES='2 libcublas.so* 2 /usr/*/libcublas*'
 echo 'int xt_module;' >"$tmp/module.c"
 $CC -shared -fPIC -o "$tmp/module.so" "$tmp/module.c" || exit 99
-# libcublas.so.12 on a half of its own, as NVIDIA's is, which the linker does not find.
+# libcublas.so.12 needs a second library, as NVIDIA's does, which the linker does not find.
 echo 'int cublasLtCreate(void); int cublasLtCreate(void) { return 0; }' >"$tmp/half.c"
 $CC -shared -fPIC -Wl,-soname,libcublasLt.so.12 -o "$tmp/libcublasLt.so.12" "$tmp/half.c" || exit 99
 mkdir "$tmp/driver"
@@ -22,7 +22,7 @@ fake=$XG_FAKEDRV_DIR/libcublas.so.13
 real_tmp=$(readlink -f "$tmp")
 umask 022
 
-# package ROOT VERSION: what pip installs.
+# package ROOT VERSION: creates what pip installs.
 package() {
     case $2 in
     13) package_folder=$1/nvidia/cu13/lib ;;
@@ -32,7 +32,7 @@ package() {
     cp "$fake" "$package_folder/libcublas.so.$2"
 }
 
-# A wheel's layout, in an environment and by pip install --target; and packages in another environment.
+# A wheel's layout, in an environment and by pip install --target; packages in another environment.
 environment=$tmp/env/lib/python3.11/site-packages
 target=$tmp/target
 other=$tmp/other/lib/python3/dist-packages
@@ -44,7 +44,7 @@ done
 mkdir -p "$other/numpy"
 cp "$tmp/module.so" "$other/numpy/module.so"
 
-# takes WHAT FILE LIBRARIES [NAME=VALUE...]: with the libraries preloaded; an empty FILE: none, and the CPU computes.
+# takes WHAT FILE LIBRARIES [NAME=VALUE...]: with LIBRARIES preloaded FILE is loaded ('': none).
 takes() {
     what=$1
     wanted=$2
@@ -61,7 +61,7 @@ takes() {
         { [ -n "$wanted" ] || grep -q '^xgemm: no cuBLAS' "$tmp/err"; } ||
         fail_with "$what: '$taken' instead of '$wanted' on the $place" "$tmp/err"
 }
-# refuses WHAT: what lies in the wheel's environment is not taken, and told.
+# refuses WHAT: cuBLAS in the wheel's environment is ignored, with a message.
 refuses() {
     takes "$1" "" "$wheel"
     grep -q 'ignoring cuBLAS in ' "$tmp/err" || fail "$1: not told"
@@ -78,7 +78,7 @@ takes "CUDA 12's" "$beside/cublas/lib/libcublas.so.12" "$wheel"
 package "$environment" 13
 takes "CUDA 13's before others" "$beside/cu13/lib/libcublas.so.13" "$wheel"
 
-# What the linker finds is taken before them, and what is loaded already before that.
+# The linker's library comes before the packages, and a loaded one before both.
 mkdir "$tmp/seen"
 cp "$fake" "$tmp/seen/libcublas.so.12"
 XT_SEEN=$tmp/seen
@@ -89,7 +89,7 @@ LC_ALL=C sed 's/libcublas\.so\.13/libcublas.so.12/g' "$fake" >"$tmp/libcublas.so
 takes "the one that is loaded" "$tmp/libcublas.so.12" "$tmp/libcublas.so.12:$wheel"
 XT_SEEN=
 
-# pip install --target, by a link too; a library elsewhere, in a process that has packages from somewhere.
+# pip install --target, also by a link; the library elsewhere, in a process that has packages.
 package "$target" 13
 ln -s target "$tmp/named"
 takes "--target" "$real_tmp/target/nvidia/cu13/lib/libcublas.so.13" "$target/xgemm_shim/lib/libxgemm_shim.so"
@@ -105,7 +105,7 @@ cd "$other" || exit 99
 takes "a name from the folder that the program is in" "" "./numpy/module.so:$preload"
 cd "$OLDPWD" || exit 99
 
-# A library of two halves.
+# A cuBLAS in two halves.
 $CC -shared -fPIC -Wl,-soname,libcublas.so.12 -Wl,--no-as-needed -o "$tmp/halves.so" "$fake" "$tmp/libcublasLt.so.12" \
     -Wl,-rpath,"${fake%/*}" || exit 99
 rm -r "$environment/nvidia/cu13"
@@ -120,7 +120,7 @@ mkfifo "$beside/cublas/lib/libcublasLt.so.12"
 refuses "a FIFO for a half"
 rm "$beside/cublas/lib/libcublasLt.so.12"
 
-# No file, and files that others can change or replace.
+# What is no regular file, and files that others can change or replace.
 lib=$beside/cublas/lib
 file=$lib/libcublas.so.12
 rm "$file"
@@ -158,7 +158,7 @@ ln -s "$tmp/elsewhere" "$beside"
 refuses "a link to a package"
 rm "$beside"
 mv "$tmp/elsewhere" "$beside"
-# What follows needs a second user, and a group of several.
+# The rest needs a second user, and a group with several users.
 if [ "$(id -u)" = 0 ] && chown 65534 "$file" 2>/dev/null; then
     refuses "another user's file"
     chown 0 "$file"
@@ -174,7 +174,7 @@ if [ "$(id -u)" = 0 ] && chown 65534 "$file" 2>/dev/null; then
     done
 fi
 
-# Doctor, from the wheel's environment, and of a program that has packages of its own.
+# Doctor finds the same, in the wheel's environment and for a program with packages of its own.
 # tells WHAT WORDS ARGUMENT...
 tells() {
     what=$1

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What getenv and the environment say to a program, and to one of its libraries when it is loaded.
- */
+/* Checks what getenv and the environment return in a program, and in one of its libraries when it
+ * is loaded. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fenv.h>
@@ -25,8 +25,7 @@ __attribute__((constructor)) static void ask(void)
     environment_home = getenv("HOME") && !getenv("HOM") && !getenv("HOMES") && !getenv("");
 }
 
-#elif defined                                                                                      \
-    ENVIRONMENT_CHOSEN /* asks while it is linked, when nothing of the library is there yet */
+#elif defined ENVIRONMENT_CHOSEN /* asks while it is relocated, before the library is ready */
 
 static int one(void)
 {
@@ -45,12 +44,12 @@ static int (*choose(void))(void)
 
 int environment_chosen(void) __attribute__((ifunc("choose")));
 
-#elif defined ENVIRONMENT_TABLE /* so that the address is asked for, not the function called */
+#elif defined ENVIRONMENT_TABLE /* takes the function's address instead of calling it */
 
 int environment_chosen(void);
 int (*const environment_table[])(void) = {environment_chosen};
 
-#elif defined ENVIRONMENT_BEHIND /* preloaded behind the library: its answers go first */
+#elif defined ENVIRONMENT_BEHIND /* preloaded behind the library, whose getenv asks it first */
 
 char *getenv(const char *name)
 {
@@ -72,7 +71,7 @@ static void check(bool holds, const char *what)
     right = right && holds;
 }
 
-/* getenv's answers are the environment's own strings, also after the environment has changed. */
+/* getenv returns the environment's own strings, also after the environment has changed. */
 static void check_names(void)
 {
     for (char **entry = environ; *entry; entry++) {
@@ -104,7 +103,7 @@ static void *ask_often(void *told)
     return NULL;
 }
 
-/* With traps and another rounding the answer is the same, and no flag is raised. Contract 7.2. */
+/* With traps and upward rounding getenv answers the same and raises no flag. Contract 7.2. */
 static void check_floating_point(const char *told)
 {
     fenv_t before;
@@ -131,7 +130,7 @@ static void check_threads(const char *told)
     }
 }
 
-/* Neither a child nor code that reads the environment itself sees anything. */
+/* A child, and code that reads the environment itself, do not see the variable. */
 static void check_unset(void)
 {
     for (char **entry = environ; *entry; entry++)
@@ -139,7 +138,7 @@ static void check_unset(void)
     check(system("test -z \"${OPENBLAS_THREAD_TIMEOUT+set}\"") == 0, "a child's has changed");
 }
 
-/* arguments: what is to be told, "-" for nothing; "set" where the environment holds it. */
+/* arguments: the value that getenv is to return, "-" for none; "set" if the environment has it. */
 int main(int argc, char **argv)
 {
     const char *wanted = argc > 1 && strcmp(argv[1], "-") ? argv[1] : NULL;

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
-# getenv returns what the environment holds. For OpenBLAS alone it adds how long its threads should spin, if
-# the user has not set that.
-# Contract 7.6, 7.7 (doc/contract.md).
+# getenv returns what the environment holds. For OpenBLAS alone it adds how long its threads should
+# spin, if the user has not set that. Contract 7.6, 7.7 (doc/contract.md).
 . "$srcdir/tests/preload/lib"
 unset LD_PRELOAD OPENBLAS_THREAD_TIMEOUT XGEMM_SPIN XGEMM_MODE CUDA_VISIBLE_DEVICES
 export HOME="${HOME:-/}"
@@ -18,10 +17,10 @@ told() {
     right "$told_what" preloaded "$@" "$tmp/environment" $told_wanted
 }
 
-# Without a measured cost of waking threads nothing is said.
+# Without a measured cost of waking threads getenv adds no answer.
 export XDG_CACHE_HOME="$tmp/cache"
 told - "auto, unmeasured"
-told - "a word that is none, unmeasured" XGEMM_SPIN=long
+told - "an unknown word, unmeasured" XGEMM_SPIN=long
 told 20 "short" XGEMM_SPIN=short
 told 20 "short, on the CPU" XGEMM_SPIN=short XGEMM_MODE=cpu
 told - "keep" XGEMM_SPIN=keep
@@ -32,7 +31,7 @@ for setting in short keep; do
         fail "an empty setting, $setting: $said"
 done
 
-# With a measured cost, on a machine with a device, the spin follows from it. A preloaded library claims a device.
+# With a measured cost and a device the spin follows from it. A preloaded library claims a device.
 if [ "$XG_SANITIZER" = no ] && [ "$XG_WITH_CUDA" = yes ] && [ "$(nproc)" -gt 1 ]; then
     cat >"$tmp/device.c" <<'END'
 #define _GNU_SOURCE
@@ -44,7 +43,7 @@ END
     compile -shared -fPIC -o "$tmp/libdevice.so" "$tmp/device.c"
     device() { env LD_PRELOAD="$XG_SO:$tmp/libdevice.so" "$@"; }
     spins() { LD_PRELOAD="$tmp/libdevice.so" "$builddir/tools/xgemm-settings" | sed -n "s/^spins='\(.*\) '/\1/p"; }
-    # measured NS: keeps a figure as xgemm-run would, but not a guest's.
+    # measured NS: keeps a figure as xgemm-run does, and not as one of a virtual machine.
     cat >"$tmp/keep.c" <<'END'
 #include <stdlib.h>
 #include "tools/wake.h"
@@ -93,7 +92,7 @@ END
     [ "$said" = "behind - 20" ] || fail "another getenv behind: $said"
 fi
 
-# A function that is chosen while the program is linked, by a resolver that asks: as without the library.
+# A resolver calls getenv while names are bound: it chooses as without the library.
 if [ "$XG_SANITIZER" = no ]; then
     compile -shared -fPIC -DENVIRONMENT_CHOSEN -Wl,-soname,libchosen.so -o "$tmp/libchosen.so" \
         "$srcdir/tests/preload/environment.c"
@@ -112,10 +111,10 @@ END
     done
 fi
 
-# Functions of the process that ask while getenv runs. Each would recurse or wait for ever, or be called before
-# its name is bound, were getenv to call anything but the next getenv: so it does not.
+# Functions of the process that call getenv while getenv runs. If getenv called more than the next
+# getenv, each would recurse, wait for ever, or be called before its name is bound.
 if [ "$XG_SANITIZER" = no ]; then
-    # A program's own string functions that ask once, as profilers and debug allocators have them.
+    # A program's string functions that call getenv once, as in profilers and debug allocators.
     cat >"$tmp/strings.c" <<'END'
 #include <stddef.h>
 #include <stdio.h>
@@ -143,7 +142,7 @@ END
         env LD_PRELOAD="$order" /bin/ls / >"$tmp/out" 2>&1 || fail "ls with string functions that ask, $order: $(cat "$tmp/out")"
     done
 
-    # Resolvers that ask for each function that this library itself may use, bound lazily or at once.
+    # Resolvers that take each path through getenv, bound lazily or at once.
     cat >"$tmp/resolver.c" <<'END'
 #include <stdlib.h>
 static int one(void) { return 1; }
@@ -159,8 +158,8 @@ END
         done
     done
 
-    # The same in functions that this library itself is bound to, where the dynamic linker is at that. The resolvers
-    # also make system calls that fail.
+    # The same in resolvers of functions that this library is bound to, while the dynamic linker
+    # binds them. The resolvers also make system calls that fail.
     cat >"$tmp/resolvers.c" <<'END'
 #define _GNU_SOURCE
 #include <stddef.h>
@@ -179,7 +178,7 @@ int strcmp(const char *, const char *) __attribute__((ifunc("choose_compare")));
 size_t strlen(const char *) __attribute__((ifunc("choose_length")));
 void *memset(void *, int, size_t) __attribute__((ifunc("choose_fill")));
 END
-    # In front, with all bound at once, any library that uses them meets the resolvers before they are relocated.
+    # Orders in which any library calls the resolvers before they are relocated are left out.
     printf '#include <string.h>\nint any(char *a) { return strcmp(memset(a, 1, strlen(a)), a); }\n' >"$tmp/any.c"
     compile -fno-builtin -shared -fPIC -o "$tmp/libany.so" "$tmp/any.c"
     for link in -Wl,-z,lazy -Wl,-z,now; do
@@ -220,7 +219,7 @@ END
             fail "a getenv in front that holds a lock, $how: exit status $?"
     done
 
-    # A process that may make no system call that it has not made already.
+    # A process that may make no system calls but write and exit_group.
     cat >"$tmp/filtered.c" <<'END'
 #include <errno.h>
 #include <linux/filter.h>
@@ -255,11 +254,11 @@ END
     fi
 fi
 
-# OpenBLAS itself. 30 ms after a product its thread sleeps where the spin is short, and else is awake for 30 ms
-# more at least (2^28 ticks of a clock of 4.4 GHz). Where all cores are busy a thread may have had no core to fall
-# asleep on, and the look may come late, so the best of several products counts.
+# OpenBLAS itself. 30 ms after a product its thread sleeps if the spin is short; otherwise it is
+# awake at least 30 ms more (2^28 ticks of a clock of 4.4 GHz). On busy cores the thread may get no
+# core to fall asleep on, and the check may come late: the best of several products counts.
 openblas=$(real libopenblas.so.0)
-[ -n "$openblas" ] || { echo "no OpenBLAS here: what it does was not seen"; exit $status; }
+[ -n "$openblas" ] || { echo "no OpenBLAS here: not tested"; exit $status; }
 [ "$(nproc)" -gt 1 ] || { echo "one core: OpenBLAS has one thread"; exit $status; }
 cat >"$tmp/spins.c" <<'END'
 #include <dirent.h>
@@ -269,7 +268,7 @@ cat >"$tmp/spins.c" <<'END'
 #include <unistd.h>
 void cblas_sgemm(int, int, int, int, int, int, float, const float *, int, const float *, int, float, float *, int);
 
-/* Threads of the process but this one that run, or wait for a core. */
+/* Counts the other threads of the process that run or wait for a core. */
 static int awake(void)
 {
     int count = 0;

@@ -29,7 +29,7 @@ static size_t matrix_elements(void)
     return (size_t)(side_most + PAD) * (size_t)side_most;
 }
 
-/* From -4 to 4. */
+/* Draws whole numbers from -4 to 4. */
 static void draw_whole_numbers(float *x, size_t count, uint32_t seed)
 {
     for (size_t i = 0; i < count; i++) {
@@ -53,8 +53,7 @@ static int least(int a, int b)
     return a < b ? a : b;
 }
 
-/* One product in a thread's memory; which: the shape, transposes, order and interface follow from
- * it. */
+/* One product in a thread's memory. `which` chooses the shape, transposes, order and interface. */
 static uint64_t multiply(float *memory, unsigned which)
 {
     const int m = least(sizes[which % SIZES][0], side_most);

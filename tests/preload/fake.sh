@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# An unmodified program over the built library and the fake driver: right, on the GPU, and told so; and where driver
-# calls fail it prints what it always prints. XT_ONLY=right: nothing fails.
-# Contract 9.1, 9.2, 9.3, 9.6 (doc/contract.md).
+# An unmodified program with the library on the fake driver: its answers are right, come from the
+# GPU, and are reported so. Where driver calls fail its output is the same. XT_ONLY=right leaves out
+# the faults. Contract 9.1, 9.2, 9.3, 9.6 (doc/contract.md).
 . "$srcdir/tests/preload/fake_lib"
 
 same "one thread" 1
@@ -42,7 +42,7 @@ same "without a fault" 1 FAKECUDA_REPORT="$tmp/report"
 calls=$(sed -n 's/^calls=\([0-9]*\) .*/\1/p' "$tmp/report")
 [ "${calls:-0}" -gt 100 ] || fail "only ${calls:-no} driver calls"
 
-# struck WHAT THREADS FAULT [NAME=VALUE...]: the fault strikes; the answers stay, and the user is told at most twice.
+# struck WHAT THREADS FAULT [NAME=VALUE...]: the fault strikes; right answers, at most two messages.
 struck() {
     struck_what=$1
     struck_threads=$2
@@ -70,10 +70,10 @@ for name in cuMemAlloc cuMemHostAlloc cuLaunchKernel cuMemcpyHtoDAsync cuMemcpyD
 done
 struck "a lost device" 4 exec:150:719
 struck "a device lost late" 4 exec:1000:700
-# A device that computes wrong results and says nothing.
+# A device that computes wrong results without an error.
 struck "wrong results" 4 flip:1:30:always XGEMM_VERIFY=1
 struck "a wrong result" 1 flip:5:29 XGEMM_VERIFY=1
-# A device that gets nothing done from some operation on.
+# A device that completes nothing after some operation.
 for nth in 1 20 150 700; do
     struck "a hang at $nth" 4 "exec:$nth:-1" XGEMM_TIMEOUT_MS=1000
 done

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Files that the environment names: none that is opened can hold a program up, and no other user chooses what
-# is written to. Contract 9.7, 10.6 (doc/contract.md).
+# Files that the environment names: none of them can block a program, and no other user chooses the
+# file that is written. Contract 9.7, 10.6 (doc/contract.md).
 . "$srcdir/tests/preload/lib"
 
 quiet_stub "$tmp/libone.so"
@@ -11,7 +11,7 @@ mkfifo "$tmp/fifo"
 mkdir "$tmp/folder"
 ln -s fifo "$tmp/link"
 
-# computes WHAT COMMAND...: the program's own library does; messages are in $tmp/err.
+# computes WHAT COMMAND...: the program's own library computes; messages are in $tmp/err.
 computes() {
     what=$1
     shift
@@ -19,11 +19,11 @@ computes() {
     diff "$tmp/alone" "$tmp/out" || fail "$what: another answer"
 }
 
-# refused WHAT NAME: as XGEMM_CPU_BLAS, with a message, once.
+# refused WHAT NAME: NAME is ignored as XGEMM_CPU_BLAS, with one message.
 refused() {
     computes "XGEMM_CPU_BLAS names $1" preloaded XGEMM_MODE=cpu XGEMM_STATS=1 XGEMM_CPU_BLAS="$2"
     grep -c "ignoring XGEMM_CPU_BLAS=$2: not a regular file" "$tmp/err" | grep -qx 1 ||
-        fail_with "XGEMM_CPU_BLAS names $1: not told" "$tmp/err"
+        fail_with "XGEMM_CPU_BLAS names $1: no message" "$tmp/err"
 }
 
 refused "a FIFO" "$tmp/fifo"
@@ -36,7 +36,7 @@ refused "a pipe by its number" /proc/self/fd/0 <>"$tmp/fifo"
 here=$PWD
 cd "$tmp" && refused "a FIFO in this folder" ./fifo
 cd "$here"
-# Those that are files are loaded as before, by whatever name.
+# Regular files are loaded as before, by any name.
 ln -s libtwo.so "$tmp/named"
 for name in "$tmp/libtwo.so" "$tmp/named" libtwo.so; do
     computes "$name" env LD_LIBRARY_PATH="$tmp" LD_PRELOAD="$preload" XGEMM_MODE=cpu XGEMM_STATS=1 XGEMM_CPU_BLAS="$name"
@@ -44,24 +44,24 @@ for name in "$tmp/libtwo.so" "$tmp/named" libtwo.so; do
 done
 head -c 5000 "$tmp/libtwo.so" >"$tmp/short.so"
 computes "a file that is cut short" preloaded XGEMM_MODE=cpu XGEMM_CPU_BLAS="$tmp/short.so"
-grep -q "ignoring XGEMM_CPU_BLAS=$tmp/short.so: the file is cut short" "$tmp/err" || fail "a file that is cut short: not told"
+grep -q "ignoring XGEMM_CPU_BLAS=$tmp/short.so: the file is cut short" "$tmp/err" || fail "a file that is cut short: no message"
 computes "no such file" preloaded XGEMM_MODE=cpu XGEMM_STATS=1 XGEMM_CPU_BLAS="$tmp/none"
-grep -q "ignoring XGEMM_CPU_BLAS=$tmp/none: .*No such file" "$tmp/err" || fail "no such file: not told"
+grep -q "ignoring XGEMM_CPU_BLAS=$tmp/none: .*No such file" "$tmp/err" || fail "no such file: no message"
 
-# The file to write is a FIFO without a reader, or a device.
+# The file to write is a FIFO without a reader, a folder or a device.
 for name in "$tmp/fifo" "$tmp/folder" /dev/full /dev/null; do
     computes "XGEMM_LOG=$name" preloaded XGEMM_MODE=cpu XGEMM_STATS=1 XGEMM_LOG="$name"
     computes "XGEMM_TRACE=$name" preloaded XGEMM_MODE=cpu XGEMM_TRACE="$name"
-    grep -q "cannot append to XGEMM_TRACE=$name" "$tmp/err" || fail "XGEMM_TRACE=$name: not told"
+    grep -q "cannot append to XGEMM_TRACE=$name" "$tmp/err" || fail "XGEMM_TRACE=$name: no message"
 done
 for name in "$tmp/fifo" /dev/null; do
     computes "XGEMM_ACCOUNT=$name" preloaded XGEMM_MODE=cpu XGEMM_ACCOUNT="$name"
-    grep -q "XGEMM_ACCOUNT=$name" "$tmp/err" || fail "XGEMM_ACCOUNT=$name: not told"
+    grep -q "XGEMM_ACCOUNT=$name" "$tmp/err" || fail "XGEMM_ACCOUNT=$name: no message"
 done
 mkdir -p "$tmp/cache/xgemm"
 computes "a cache of FIFOs" preloaded XGEMM_MODE=auto XGEMM_STATS=1 XDG_CACHE_HOME="$tmp/cache"
 
-# A library that takes for ever to load, as on a file system that does not answer: the program can be ended.
+# A library that takes for ever to load, as on a dead file system: signals end the program.
 cat >"$tmp/slow.c" <<'END'
 #include <unistd.h>
 __attribute__((constructor)) static void begin(void)
@@ -78,7 +78,7 @@ case $(sed -n 's/^SigIgn:.*\(.\)$/\1/p' /proc/self/status) in
 *) signals='TERM HUP' ;;
 esac
 for signal in $signals; do
-    # No function: the signal is to meet the program, not a shell that would run this one's trap.
+    # No function: the signal must reach the program, not a shell that would run this script's trap.
     env LD_PRELOAD="$preload" XGEMM_MODE=cpu XGEMM_STATS=1 XGEMM_CPU_BLAS="$tmp/slow.so" "$tmp/c" own 5 \
         >"$tmp/out" 2>"$tmp/err" &
     pid=$!
@@ -95,13 +95,13 @@ for signal in $signals; do
     wait $pid 2>/dev/null
 done
 
-# Standard error by its names, which are links of the system's.
+# Standard error by its names, which are links of the system.
 for name in /dev/stderr /proc/self/fd/2 /dev/fd/2; do
     computes "XGEMM_LOG=$name" preloaded XGEMM_MODE=cpu XGEMM_STATS=1 XGEMM_LOG="$name"
     grep -q 'products' "$tmp/err" || fail "XGEMM_LOG=$name: nothing there"
 done
 
-# writes WHAT NAME FILE: what is written to the name is in the file.
+# writes WHAT NAME FILE: what is written to NAME is in FILE.
 writes() {
     for variable in XGEMM_LOG XGEMM_TRACE; do
         rm -f "$3"
@@ -110,16 +110,16 @@ writes() {
     done
 }
 
-# keeps WHAT NAME: what another user made is not written to; so it is told on standard error.
+# keeps WHAT NAME: a file that another user made is not written to, and a message says so.
 keeps() {
     for variable in XGEMM_LOG XGEMM_TRACE; do
         computes "$variable: $1" preloaded XGEMM_MODE=cpu XGEMM_STATS=1 $variable="$2"
-        grep -q "cannot append to $variable=$2" "$tmp/err" || fail "$variable: $1: not told"
+        grep -q "cannot append to $variable=$2" "$tmp/err" || fail "$variable: $1: no message"
     done
     find "$shared" "$tmp/private" -type f -size +0 | grep . && fail "$1: written to"
 }
 
-# A folder that others may write to, and without the sticky bit, of which kernels have rules of their own.
+# A folder without the sticky bit that others may write to: with it kernels have their own rules.
 shared=$tmp/shared
 mkdir "$shared" "$tmp/private"
 chmod 777 "$shared"
@@ -142,7 +142,7 @@ ln "$tmp/private/first" "$shared/second"
 keeps "a second name" "$shared/second"
 rm -f "$shared"/* "$tmp/private"/*
 
-# What follows needs a second user.
+# The rest needs a second user.
 if [ "$(id -u)" = 0 ] && : >"$tmp/whose" && chown 65534 "$tmp/whose" 2>/dev/null; then
     : >"$target"
     ln -s "$target" "$shared/link"
@@ -156,7 +156,7 @@ if [ "$(id -u)" = 0 ] && : >"$tmp/whose" && chown 65534 "$tmp/whose" 2>/dev/null
         keeps "another user's $name" "$shared/$name"
     done
     computes "another user's link to a folder" preloaded XGEMM_MODE=cpu XGEMM_ACCOUNT="$shared/folder"
-    grep -q "XGEMM_ACCOUNT=$shared/folder" "$tmp/err" || fail "another user's link to a folder: not told"
+    grep -q "XGEMM_ACCOUNT=$shared/folder" "$tmp/err" || fail "another user's link to a folder: no message"
     [ "$(ls "$tmp/private")" = target ] || fail "an account where another user's link leads"
     XGEMM_SPIN=short XGEMM_VERBOSE=1 XGEMM_LOG="$shared/link" "$builddir/tools/xgemm-run" true 2>&1 |
         grep -q '^xgemm-run: set for the program: ' || fail "xgemm-run: XGEMM_LOG is another user's link"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# A routine of two names, GEMMT and GEMMTR: a call is the library's routine of that very name's, and where
-# there is none it is made of GEMM, not passed on to the other name. The libraries are the tests' own,
-# for few that are installed have both. Contract 5.1, 11.3 (doc/contract.md).
+# GEMMT and GEMMTR are two names of one routine. A call goes to the library's routine of the same
+# name; without one it is made of GEMM, and not passed to the other name. The libraries are the
+# tests' own, because few installed ones have both. Contract 5.1, 11.3 (doc/contract.md).
 . "$srcdir/tests/preload/lib"
 
 plain_blas "$tmp/libgemmt.so" int32_t -DWITHOUT_BATCH -DWITH_GEMMT=gemmt
@@ -9,7 +9,7 @@ plain_blas "$tmp/libgemmtr.so" int32_t -DWITHOUT_BATCH -DWITH_GEMMT=gemmtr
 source=$srcdir/tests/preload/level3.c
 compile -DWITH_GEMMT=gemmtr -DCALL_INT=int32_t -o "$tmp/own" "$source" "$tmp/libgemmtr.so" -lm -Wl,-rpath,"$tmp"
 
-# Calls, illegal ones too, are those of the library's own routine.
+# All calls, illegal ones too, go to the library's own routine.
 same_as_alone legal env BATCH_BLAS_LOG=1 "$tmp/own" legal
 grep -q '[1-9][0-9]* checks, 0 failed' "$tmp/preloaded" || fail "answers are wrong"
 for called in sgemmtr_ cblas_zgemmtr; do
@@ -21,7 +21,7 @@ for refused in 'cblas_sgemmtr refuses argument 2' 'zgemmtr_ refuses argument 13'
 done
 mv "$tmp/alone" "$tmp/illegal"
 
-# The library that the user names has the other name alone, and is not used.
+# The library that the user names has only the other name, and is not used.
 preloaded XGEMM_MODE=cpu BATCH_BLAS_LOG=1 XGEMM_CPU_BLAS="$tmp/libgemmt.so" "$tmp/own" legal \
     >"$tmp/out" 2>&1 || fail "beside a library of the other name: $(grep -m 3 WRONG "$tmp/out")"
 grep -q '^xgemm: ignoring XGEMM_CPU_BLAS=.*: it cannot be loaded or has no sgemmtr' "$tmp/out" ||
@@ -31,7 +31,7 @@ for called in sgemmtr_ cblas_zgemmtr; do
     grep -q "blas: $called of 1" "$tmp/out" || fail "beside a library of the other name: no $called"
 done
 
-# linked NAME OTHER OPTION: a program that calls NAME, with a library that has OTHER and GEMM.
+# linked NAME OTHER OPTION: runs a program that calls NAME, with a library that has OTHER and GEMM.
 linked() {
     compile "$3" -DCALL_INT=int32_t -DLEVEL3_SIDE=160 -o "$tmp/linked-$1" "$source" "$XG_SO" \
         -Wl,--no-as-needed "$tmp/lib$2.so" -lm -Wl,-rpath,"${XG_SO%/*}" -Wl,-rpath,"$tmp"
@@ -54,7 +54,7 @@ for told in cblas_sgemmtr:2 cblas_zgemmtr:14 dgemmtr_:13; do
         fail "not told: argument ${told#*:} of ${told%:*}"
 done
 
-# XGEMM_OPERATIONS names the operation, and that is GEMMT.
+# XGEMM_OPERATIONS names the operation, which is GEMMT.
 if has_engine; then
     on_engine XGEMM_STATS=1 "$tmp/own" legal >"$tmp/out" 2>&1 ||
         fail "on the engine: $(grep -m 3 WRONG "$tmp/out")"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that does around its products what a host may: loads libraries whose constructors
+ * A program that does unusual things around its products: loads libraries whose constructors
  * multiply, cancels threads, catches faults on operands, sets a rounding mode. It prints the same
- * whether the CPU or the GPU computes. Compiled by the preload tests, with HOST_PLUGIN as the
+ * whether the CPU or the GPU computes. Compiled by the preload tests; with HOST_PLUGIN as the
  * library that it loads. usage: host constructor|inversion PLUGIN | cancel | fault | rounding |
  * bits | limit
  */
@@ -19,7 +19,7 @@
 
 #include "tests/support/xt.h"
 
-/* The program's: called by the plug-in's constructor before it multiplies. */
+/* Defined by the program; the plug-in's constructor calls it before it multiplies. */
 void host_loading(void);
 
 static void *host_alloc(size_t bytes)
@@ -35,7 +35,7 @@ struct host_product {
     float *a, *b, *c; /* (m, k), (k, n), (m, n), row-major */
 };
 
-/* Ones, and a C that is no possible answer. */
+/* A and B are ones; C is NaN, which no product gives. */
 static struct host_product host_product(int m, int n, int k)
 {
     struct host_product p = {.m = m, .n = n, .k = k};
@@ -51,7 +51,7 @@ static struct host_product host_product(int m, int n, int k)
     return p;
 }
 
-/* Inlined: each use is a call site of its own. */
+/* Inlined, so that each use is a call site of its own. */
 __attribute__((always_inline)) static inline void host_multiply(const struct host_product *p,
                                                                 float alpha, float beta)
 {
@@ -120,8 +120,8 @@ static void *multiply_at_new_site(void *product)
 }
 
 /*
- * While the constructor rests, other threads come with products, the first that are not tiny: what
- * they hold must not be what the constructor needs, for it holds what they may need.
+ * While the constructor rests, two threads make the first products that are not tiny. They must
+ * hold no lock that the constructor's product needs: dlopen holds the linker's lock.
  */
 static void inversion(const char *plugin)
 {
@@ -142,7 +142,7 @@ static void inversion(const char *plugin)
 
 /* --- Threads ------------------------------------------------------------------------------- */
 
-/* A request that is pending acts at the first cancellation point, which a product is not. */
+/* A product is no cancellation point: it completes, and pthread_testcancel ends the thread. */
 static void *multiply_cancelled(void *product)
 {
     pthread_cancel(pthread_self());
@@ -167,7 +167,7 @@ static void cancel(void)
     }
 }
 
-/* A deep product of random numbers: its bits tell which library computed it, and in what order. */
+/* A deep product of random numbers. Its bits depend on the library and on its order of addition. */
 static void bits(void)
 {
     enum { THREADS = 4, ROUNDS = 2, SIDE = 64, DEPTH = 32768 };
@@ -206,7 +206,7 @@ static void open_page(int number, siginfo_t *info, void *context)
         _exit(XT_HARD);
 }
 
-/* Operands that become readable when they are touched, as a user-space pager's do. */
+/* Operands become readable when they are touched, as with a user-space pager. */
 static void fault(void)
 {
     struct sigaction action = {.sa_sigaction = open_page, .sa_flags = SA_SIGINFO};
@@ -218,7 +218,7 @@ static void fault(void)
     host_report("paged in", &p, 512.0f);
 }
 
-/* A is 0: every element of C is the one product with beta, rounded. */
+/* A is 0, so each element of C is beta times the old one, rounded. */
 static void rounding(void)
 {
     static const struct {
@@ -251,8 +251,8 @@ static void *multiply_later(void *product)
     return NULL;
 }
 
-/* A thread of before multiplies when the process may have no more memory: what malloc still has is
- * taken too, so that nothing can be allocated for a thread's first use of a library. */
+/* A thread that was created before multiplies when the process may take no more memory. The test
+ * uses up malloc's rest too, so that a thread's first use of a library can allocate nothing. */
 static void limit(void)
 {
     static const struct rlimit none = {0, RLIM_INFINITY};
@@ -262,8 +262,8 @@ static void limit(void)
     sem_init(&go_on, 0, 0);
     if (pthread_create(&thread, NULL, multiply_later, &later))
         exit(XT_HARD);
-    /* The CPU library waits for memory of its own until it gets it: so it gets it now, for a
-     * product that is always left to it. */
+    /* The CPU library waits until it gets memory of its own. An overlapping product, which always
+     * runs on the CPU, makes it allocate that memory now. */
     overlapping.c = overlapping.a;
     host_multiply(&overlapping, 1.0f, 0.0f);
     host_multiply(&first, 1.0f, 0.0f);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# What a program does around its products: constructors of what it loads, cancelled threads, faults
-# on operands, rounding modes; a device short of memory, and a process. It prints what it always prints.
+# A program with constructors that multiply, cancelled threads, faults on operands and rounding
+# modes, and a device or a process short of memory. It prints the same as without the library.
 # Contract 4.5, 6.1, 7.2, 8.5, 8.8 (doc/contract.md).
 . "$srcdir/tests/preload/lib"
 needs_plain_library
@@ -12,7 +12,7 @@ export OPENBLAS_NUM_THREADS LD_LIBRARY_PATH
 compile $XG_BLAS_CFLAGS -shared -fPIC -DHOST_PLUGIN -o "$tmp/plugin.so" "$srcdir/tests/preload/host.c" $XG_BLAS_LIBS
 blas_program host -frounding-math -rdynamic
 
-# hosted WHAT MODE [NAME=VALUE...] -- ARGUMENT...: it ends, and prints what it does alone.
+# hosted WHAT MODE [NAME=VALUE...] -- ARGUMENT...: the program ends, and prints the same as alone.
 hosted() {
     what=$1
     settings="XGEMM_MODE=$2"
@@ -33,7 +33,7 @@ hosted() {
     diff "$tmp/alone" "$tmp/out" || fail "$what: not what it prints without the library"
 }
 
-# silent WHAT: the run said nothing.
+# silent WHAT: the run printed no message.
 silent() {
     [ ! -s "$tmp/err" ] || fail_with "$1: messages" "$tmp/err"
 }
@@ -47,7 +47,7 @@ for mode in gpu auto; do
     silent "$what"
 done
 
-# More threads than this machine may have cores for: the work must reach them.
+# Also more threads than this machine may have cores.
 for threads in 1 4; do
     for scenario in cancel fault rounding; do
         hosted "$scenario, $threads threads" gpu XGEMM_STAGE_THREADS=$threads -- $scenario
@@ -55,15 +55,15 @@ for threads in 1 4; do
     done
 done
 
-# Little device memory: two products at once must not share it out as they come.
+# Little device memory: how two products share it must not depend on their order.
 for mode in gpu auto; do
     what="reproducible, mode $mode"
     hosted "$what" $mode XGEMM_REPRODUCIBLE=1 XGEMM_MEM_LIMIT=1M -- bits
     silent "$what"
 done
 
-# A limit of memory that is lowered behind the start: thread-local data that a library allocates at a thread's first
-# use would end the process.
+# The limit of memory is lowered after the start: thread-local data that a library allocates at a
+# thread's first use would end the process.
 for mode in gpu auto cpu; do
     hosted "a limit of memory, mode $mode" $mode -- limit
 done

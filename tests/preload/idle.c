@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Multiplies, waits until no thread but the first one is left, or a second in vain, and prints the
- * names of those that are, and whether a process of so many may enter a user namespace of its own.
- * Compiled by idle.sh. usage: idle SIDE
+ * Multiplies, waits at most a second until only the first thread is left, and prints the names of
+ * the threads that are left, and whether a process with so many threads may enter a user namespace
+ * of its own. Compiled by idle.sh. usage: idle SIDE
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -16,7 +16,7 @@
 void cblas_sgemm(int order, int transa, int transb, int m, int n, int k, float alpha,
                  const float *a, int lda, const float *b, int ldb, float beta, float *c, int ldc);
 
-/* How many threads there are; their names on the stream, if there is one. */
+/* Counts the threads, and writes their names to the stream, if there is one. */
 static int count_threads(FILE *out)
 {
     DIR *folder = opendir("/proc/self/task");

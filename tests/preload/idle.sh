@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-# A program that never multiplies does not notice the library, nor one whose products are small.
-# Where no GPU is used none of its threads stays. Contract 8.1, 8.11 (doc/contract.md).
+# The library does nothing in a program that never multiplies, and starts nothing for small
+# products. If no GPU is used it leaves no thread. Contract 8.1, 8.11 (doc/contract.md).
 . "$srcdir/tests/preload/lib"
 needs_plain_library
 
-# Settings that would make it speak, write a file and look for a GPU, if it did anything.
+# Settings that would make it print, write a file and search for a GPU, if it did anything.
 export XGEMM_MODE=gpu XGEMM_VERBOSE=3 XGEMM_STATS=1 XGEMM_LOG="$tmp/log"
 preloaded true >"$tmp/out" 2>&1 || fail "true: exit status $?"
 [ ! -s "$tmp/out" ] || fail "true prints something"
@@ -16,14 +16,14 @@ if strace -o /dev/null true 2>/dev/null; then
     strace -f -o "$tmp/alone" true
     strace -f -E LD_PRELOAD="$XG_SO" -o "$tmp/preloaded" true
     grep -q libxgemm_shim "$tmp/preloaded" || fail "the library is not preloaded"
-    # Its path may contain any word.
+    # The library's path may contain any word.
     sed -i '/libxgemm_shim/d' "$tmp/preloaded"
-    # What getenv answers (contract 7.7) depends on whether there is a device, which is asked of names alone.
+    # getenv's answer (contract 7.7) depends on whether there is a device, which these names show.
     sed -i '/access("\/\(dev\/\(nvidiactl\|dxg\|nvmap\)\|proc\/driver\/nvidia\/version\)", F_OK)/d' "$tmp/preloaded"
     grep -E 'clone|fork|write\(|libcuda|/dev/|/proc|pthread|libcublas' "$tmp/preloaded" &&
         fail "the library does something when it is loaded"
-    # All that it may do is to be mapped, and to look at what standard error is: the other calls
-    # behind the last mapping are the same.
+    # It may only be mapped and find out what standard error is: the other calls after the last
+    # mapping are the same.
     [ "$(grep -cE 'fstat(at)?\(2,' "$tmp/preloaded")" -le 1 ] ||
         fail "the library looks at standard error more than once"
     for run in alone preloaded; do
@@ -41,10 +41,10 @@ LD_DEBUG=files preloaded "$tmp/small" own 9 >"$tmp/out" 2>"$tmp/files" ||
     fail "small: exit status $?"
 grep -q 'own right' "$tmp/out" || fail "small: answers"
 grep -q libxgemm_shim "$tmp/files" || fail "small: the library is not preloaded"
-grep -E '(file|library)=([^;]*/)?lib(cu|nv)[^/;]* \[' "$tmp/files" && fail "small: a driver is looked for"
+grep -E '(file|library)=([^;]*/)?lib(cu|nv)[^/;]* \[' "$tmp/files" && fail "small: a driver is searched for"
 
-# Threads: none of ours without a driver, a device or a product that is worth a start; the team that copies
-# for the GPU, and the driver's own, with them.
+# Threads: the library has none without a driver, a device or a product that is worth a start. With
+# them there are the team that copies for the GPU, and the driver's own.
 compile -o "$tmp/threads" "$srcdir/tests/preload/idle.c" "$tmp/libone.so" -Wl,-rpath,"$tmp"
 # alone WHAT COMMAND...: the program's own thread is the only one.
 alone() {
@@ -63,14 +63,14 @@ if has_engine; then
     alone "no device" on_engine FAKECUDA_DEVICES=0 "$tmp/threads" 500
     alone "small, a driver" on_engine XGEMM_MODE=auto "$tmp/threads" 200
     on_engine XGEMM_STAGE_THREADS=3 "$tmp/threads" 500 >"$tmp/out" 2>&1 || fail "threads: exit status $?"
-    # The one that has the program's name is the fake driver's.
+    # The fake driver's thread has the program's name.
     [ "$(sort "$tmp/out" | uniq -c | tr -s ' \n' ' ')" = \
         ' 1 no user namespace of its own 2 threads 2 xgemm-stage ' ] ||
         fail "threads with the GPU: $(cat "$tmp/out")"
 fi
 
-# The thread that asks the dynamic linker (contract 7.8) is gone when the product is done, however long the kernel
-# takes to end it: here it closes a thousand descriptors of its own.
+# The thread that asks the dynamic linker (contract 7.8) is gone when the product has ended, however
+# long the kernel takes to end it: here the kernel must close a thousand descriptors.
 cat >"$tmp/gone.c" <<'END'
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -119,10 +119,10 @@ done
 env -u XGEMM_MODE "$tmp/gone" "$tmp/one.so" "$tmp/two.so" || fail "a thread that is gone, without the library: $?"
 for run in 1 2 3 4 5; do
     preloaded XGEMM_MODE=cpu "$tmp/gone" "$tmp/one.so" "$tmp/two.so" >"$tmp/out" 2>&1 ||
-        fail "the process is of two threads behind its first product: exit status $?"
+        fail "the process has two threads after its first product: exit status $?"
 done
 
-# Printed, not judged: the difference is far below what a shared machine scatters.
+# Printed, not checked: the difference is far below the scatter of a shared machine.
 milliseconds() {
     begin=$(date +%s%N)
     count=0

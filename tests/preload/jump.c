@@ -4,10 +4,10 @@
  * linked to a BLAS with the C interface that takes no locks.
  * usage: jump jump ROUNDS    a handler of SIGALRM leaves the product by siglongjmp
  *        jump cancel ROUNDS  a thread with PTHREAD_CANCEL_ASYNCHRONOUS is cancelled in it
- *        jump signal ROUNDS  a handler of SIGALRM returns, and the signal mask is looked at
+ *        jump signal ROUNDS  a handler of SIGALRM returns, and the signal mask is checked
  *        jump once           one product, which a signal may end
- * Prints "right" when all other products were, and every round ended as it should; and, on standard
- * error, how many products were not left.
+ * Prints "right" when all other products were right and each round ended as it should; on standard
+ * error, the number of products that ran to their end.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -27,7 +27,7 @@ enum { SIDE = 160, THREADS = 3, LEAST = 20, HUNG_S = 90 };
 
 static float ones[SIDE * SIDE];
 static atomic_bool ended, wrong;
-static atomic_int whole; /* products that were not left */
+static atomic_int whole; /* products that ran to their end */
 
 static void multiply(float *c)
 {
@@ -51,7 +51,7 @@ static void *multiply_on(void *c)
     return NULL;
 }
 
-/* The signal of a timer is taken by the thread that waits for it. */
+/* SIGALRM is blocked in the other threads, so that the main thread takes the timer's signal. */
 static void block_alarm(int how)
 {
     sigset_t alarm_alone;
@@ -66,7 +66,7 @@ static void alarm_after(int us)
     setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-/* From 0.05 to 12 ms. */
+/* Draws a time from 0.05 to 12 ms. */
 static int some_us(uint64_t *seed)
 {
     float x = xt_random(seed);
@@ -188,7 +188,7 @@ int main(int argc, char **argv)
         return XT_HARD;
     alarm_after(0);
     signal(SIGALRM, SIG_DFL);
-    alarm(HUNG_S); /* threads that hang end the test */
+    alarm(HUNG_S); /* ends the test if threads hang */
     ended = true;
     xt_threads_join(&threads);
     fprintf(stderr, "%d products\n", whole);

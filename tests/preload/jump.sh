@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Handlers that leave a product by siglongjmp, threads that are cancelled in it, and signals that come
-# meanwhile: nothing hangs, and all other products are right. Contract 8.9.
+# Handlers leave a product by siglongjmp, threads are cancelled in one, and signals arrive during
+# one: nothing hangs, and all other products are right. Contract 8.9.
 . "$srcdir/tests/preload/lib"
 needs_plain_library
 
@@ -10,7 +10,7 @@ compile -o "$tmp/jump" "$srcdir/tests/preload/jump.c" "$tmp/libquiet.so" -Wl,-rp
 for what in jump cancel signal; do
     right "$what, alone" timeout -s KILL 200 "$tmp/jump" $what 20
     right "$what, on the CPU" preloaded XGEMM_MODE=cpu XGEMM_STATS=1 timeout -s KILL 200 "$tmp/jump" $what 40
-    # What ended was counted, also after the thread had left a product.
+    # Products that ended are counted, also after the thread has left one.
     seen=$(sed -n 's/^\([0-9]*\) products$/\1/p' "$tmp/err")
     told=$(sed -n 's/^xgemm: \([0-9]*\) products.*/\1/p' "$tmp/err")
     [ "${told:-0}" -ge "${seen:?}" ] || fail "$what: $seen products, $told are counted"
@@ -20,11 +20,11 @@ for what in jump cancel signal; do
             FAKECUDA_DELAY_US=100 timeout -s KILL 200 "$tmp/jump" $what 40
         grep '^xgemm' "$tmp/err" && fail "$what, on the engine, $threads threads: messages"
     done
-    # The policy is asked with signals open: a thread that leaves it by a jump has its latch.
+    # The policy is asked while signals are open, so a thread that jumps out may hold its latch.
     right "$what, where the policy chooses" on_engine XGEMM_MODE=auto timeout -s KILL 200 "$tmp/jump" $what 40
 done
 
-# A signal that nothing catches ends the program also while the device hangs.
+# A signal without a handler ends the program even while the device hangs.
 if has_engine; then
     for signal in HUP TERM; do
         LD_LIBRARY_PATH="$XG_FAKEDRV_DIR${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" XGEMM_MODE=gpu \

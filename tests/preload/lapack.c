@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that calls LAPACK by its Fortran names. Built for the machine's LAPACK, whose answers
- * it states: run it without the library, too. It prints its failures and returns 1.
+ * A program that calls the machine's LAPACK by its Fortran names. It passes without the library
+ * too. It prints its failures and returns 1.
  */
 #include <dlfcn.h>
 #include <math.h>
@@ -18,7 +18,7 @@
 typedef void routine(void *, ...);
 routine dpotrf_, dgetrf_, dgesv_, dgetri_, dtrtri_, dsyev_, dsyevd_, dgeev_, dgesvd_, cgesvd_;
 
-/* The routines of one engine's routine; several of eigenvalues and of singular values. */
+/* Which LAPACK routine is called, where several are one routine of the engine. */
 enum { SYEV, SYEVD, SYEVR, GESDD, GESVD };
 static int eigen_by = SYEVD, singular_by = GESDD;
 
@@ -47,7 +47,7 @@ static void call(routine *function, const struct list *list, int letters)
              w[14], w[15], w[16], w[17], w[18], w[19], w[20], w[21], w[22], w[23], w[24], w[25]);
 }
 
-/* Workspaces, whose sizes the first call asks for. */
+/* Workspaces, whose sizes the first call returns. */
 struct work {
     int32_t *length;
     void **at;
@@ -69,7 +69,7 @@ static int64_t length_of(const struct work *work, const void *first, bool wide)
                           : (int64_t) * (const float *)first;
 }
 
-/* Asks for the sizes, calls, and checks that sizes stand in the workspaces afterwards. */
+/* Asks for the sizes, calls, and checks that the call leaves sizes in the workspaces. */
 static int32_t call_with(routine *function, struct list *list, struct works *works, int letters,
                          enum xg_type type, const char *what)
 {
@@ -319,8 +319,7 @@ static void test_info(void)
     free(a);
 }
 
-/* Of the two letters of singular vectors, the second alone has no counterpart on the GPU, or none
- * in LAPACK. */
+/* The GPU has no counterpart for right singular vectors alone that overwrite A. */
 static void test_letters(void)
 {
     double a[4] = {3, 0, 0, -2}, s[2], u[4], vt[4], work[64];
@@ -418,7 +417,7 @@ static void test_threads(void)
 
 static _Atomic int computed;
 
-/* Eigenvalues and vectors, without end. A wrong answer, or an error, ends the process with 1. */
+/* Computes eigenvalues and vectors without end. Ends the process with 1 if an answer is wrong. */
 static void *compute(void *unused)
 {
     enum { N = 40, WORK = 1 + 6 * N + 2 * N * N, IWORK = 3 + 5 * N };
@@ -447,7 +446,7 @@ static void *compute(void *unused)
     return unused;
 }
 
-/* Ends in the middle of a thread's call, with status 3. */
+/* Returns 3, main's status, while a thread is in a call. */
 static int end_among_calls(int microseconds)
 {
     pthread_t thread;

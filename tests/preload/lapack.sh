@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-# Routines of LAPACK by their Fortran names, least squares among them: right on the machine's library alone, passed
-# on, and on the fake GPU, where each name must have run. Contract 1.3, 1.4.
+# LAPACK's routines, least squares among them, by their Fortran names: right on the machine's
+# library alone, passed on, and on the fake GPU, where each name must have run. Contract 1.3, 1.4.
 . "$srcdir/tests/preload/lib"
 needs_plain_library
 
-# program NAME SOURCE...: one of LAPACK's, with the engine's library for its judges.
+# program NAME SOURCE...: builds a program of LAPACK, with the engine's library for its checks.
 program() {
     name=$1
     shift
@@ -19,14 +19,14 @@ program lapack "$srcdir/tests/support/routines.c" "$srcdir/tests/support/spectra
 program squares
 program workspace
 
-# solves WHAT [VARIABLE=VALUE...] COMMAND...: it passes; what it prints is in $tmp/out and $tmp/err.
+# solves WHAT [VARIABLE=VALUE...] COMMAND...: it passes; its output is in $tmp/out and $tmp/err.
 solves() {
     solves_what=$1
     shift
     env "$@" >"$tmp/out" 2>"$tmp/err" || fail_with "$solves_what" "$tmp/out" "$tmp/err"
 }
 
-# on_gpu WHAT [VARIABLE=VALUE...] COMMAND...: on the fake GPU, where routines have no products of their own.
+# on_gpu WHAT [VARIABLE=VALUE...] COMMAND...: solves on the fake GPU; of products it gets SGEMM.
 on_gpu() {
     gpu_what=$1
     shift
@@ -34,7 +34,7 @@ on_gpu() {
         LD_PRELOAD="$preload" "$@"
 }
 
-# has WHAT PATTERN: it is a line of $tmp/err.
+# has WHAT PATTERN: a line of $tmp/err matches.
 has() {
     grep -q "$2" "$tmp/err" || fail_with "$1" "$tmp/err"
 }
@@ -46,7 +46,7 @@ solves "without a GPU" LD_PRELOAD="$preload" FAKECUDA_DEVICES=0 LD_LIBRARY_PATH=
 solves "squares, without the library" "$tmp/squares"
 solves "squares, passed on" LD_PRELOAD="$preload" XGEMM_LAPACK=0 "$tmp/squares"
 
-# Calls inside a routine on the CPU are part of it. Calls after a handler has left a routine by a jump are not.
+# Calls inside a routine on the CPU are part of it; calls after a jump out of a routine are not.
 compile -o "$tmp/left" -x c - $XG_BLAS_LIBS <<'END' || exit 99
 #include <setjmp.h>
 #include <signal.h>
@@ -116,7 +116,8 @@ END
     refused "XT_FILES=$no_cusolver" XGEMM_MODE=gpu "$tmp/lapack" 70
     has "no cuSOLVER" '^  CPU  *no kernel for it  *dgesv_ '
     ! grep '^  GPU ' "$tmp/err" || fail "no cuSOLVER: a routine on the GPU"
-    # A cuSOLVER that cannot be opened is a failure, after three of them it is as none, and it declines nothing.
+    # A cuSOLVER that cannot be opened fails three times, then counts as absent; it declines
+    # nothing.
     refused FAKECUDA_FAIL=cusolverDnCreate:1:1:always XGEMM_MODE=gpu "$tmp/lapack" 70
     [ "$(awk '/^  CPU  *GPU failed  *[sdcz]potr/ { for (i = 1; i < NF; i++) if ($i ~ /^[sdcz]potr[fsi]$/) calls += $(i + 1) }
         END { print calls + 0 }' "$tmp/err")" = 3 ] || fail_with "a closed cuSOLVER: not 3 failures" "$tmp/err"
@@ -130,8 +131,9 @@ END
     [ "$(grep -n -m 1 'cuSOLVER: ' "$tmp/err" | sed 's/:.*//')" -lt \
         "$(grep -n -m 1 'compute capability' "$tmp/err" | sed 's/:.*//')" ] || fail "the GPU started first"
 
-    # A routine whose matrix holds an infinity is its own library's with all that it calls by name, so that it finds the
-    # pivots that it finds alone. Products around it, also behind a jump out of it, are not.
+    # A routine whose matrix holds an infinity goes to its own library, with all that it calls, so
+    # that it finds the same pivots as alone. Products around it, also after a jump out, stay on the
+    # GPU.
     compile -shared -fPIC -o "$tmp/libinner.so" -x c - $XG_BLAS_LIBS <<'END'
 #include <stdlib.h>
 void dgemm_(const char *, const char *, const int *, const int *, const int *, const double *, const double *,
@@ -195,19 +197,19 @@ END
         has "$way: the product behind it" '^  GPU  *XGEMM_MODE  *dgemm_  *dgemm  *1 '
         ! grep '^  GPU .* dgetrf_ ' "$tmp/err" || fail "$way: the routine inside"
     done
-    # Without one, where the routine is not the GPU's for another reason, its product is.
+    # A routine of finite numbers that stays on the CPU has its products on the GPU.
     solves "inner products" XGEMM_MODE=gpu XGEMM_STATS=1 FAKECUDA_FAIL=cusolverDnCreate:1:1:always \
         LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" LD_PRELOAD="$preload" "$tmp/inner" factor finite
     has "inner products" '^  GPU  *XGEMM_MODE  *dgemm_  *dgemm  *2 '
 
-    # Verified: each call that can be is right, and one with a flipped bit is found. Contract 9.6.
+    # Verified: each call that can be verified is right, and a flipped bit is found. Contract 9.6.
     on_gpu "verified" XGEMM_VERIFY=1 "$tmp/lapack" 40
     has "verified" 'verified: [1-9][0-9]* calls; wrong, and computed again by the CPU: 0;'
     on_gpu "a flipped bit" XGEMM_VERIFY=1 FAKECUDA_FAIL=flip:1:30 "$tmp/lapack" 40
     has "a flipped bit" 'the GPU computed a wrong [a-z]* (40x40'
     has "a flipped bit: no row" "^  CPU  *GPU's result was wrong  *[a-z]*_ "
 
-    # Compared: the program gets its own library's results, and each name has a residual on both sides.
+    # Compared: the program gets its own library's results, and each name has two residuals.
     on_gpu "compared" XGEMM_MODE=compare "$tmp/lapack" 40
     for name in $names; do
         case $name in
@@ -236,20 +238,21 @@ END
         on_gpu "$fault" FAKECUDA_FAIL=$fault "$tmp/lapack" 40
     done
 
-    # A device that hangs, in a copy or in the computation (18 on two cores). Contract 9.2.
+    # A device hangs in a copy or in the computation (operation 18 on two cores). Contract 9.2.
     for nth in 1 9 17 18 19 20; do
         on_gpu "hang $nth" XGEMM_TIMEOUT_MS=300 FAKECUDA_FAIL=exec:$nth:-1 timeout 60 "$tmp/one"
         has "hang $nth" 'the GPU failed (device does not answer)'
     done
 
-    # Ranks that may share the device share its speed: 60 ranks, 0.3 s, and 0.033 s for the operations. Contract 9.2.
+    # Ranks that may share the device share its speed, so the limit grows: 60 ranks, 0.3 s, and
+    # 0.033 s for the operations. Contract 9.2.
     for sharing in FAKECUDA_DEVICES=2:1.3 CUDA_VISIBLE_DEVICES=0:2.3 XGEMM_DEVICES=0:2.3; do
         on_gpu "hang, ${sharing%:*}" OMPI_COMM_WORLD_LOCAL_RANK=0 OMPI_COMM_WORLD_LOCAL_SIZE=60 XGEMM_VERBOSE=2 \
             XGEMM_STAGE_THREADS=1 XGEMM_TIMEOUT_MS=300 FAKECUDA_FAIL=exec:18:-1 "${sharing%:*}" timeout 60 "$tmp/one"
         has "hang, ${sharing%:*}" "made no progress for ${sharing#*:} s"
     done
 
-    # Least squares, of which the GPU leaves a part to the machine's library.
+    # Least squares; the GPU leaves a part of some to the machine's library.
     on_gpu "squares" "$tmp/squares"
     for name in gels gelsd gelss; do
         for type in s d c z; do
@@ -257,7 +260,7 @@ END
         done
     done
 
-    # What the workspaces of every routine hold afterwards, and the floating-point environment. Contract 1.4, 7.2.
+    # The workspaces of every routine after a call; the floating-point state. Contract 1.4, 7.2.
     solves "workspaces, without the library" "$tmp/workspace"
     mv "$tmp/out" "$tmp/left"
     on_gpu "workspaces" "$tmp/workspace" "$tmp/left"
@@ -273,9 +276,9 @@ END
         diff "$tmp/left" "$tmp/out" >"$tmp/err" || fail_with "workspaces of the reference" "$tmp/err"
     fi
 
-    # What the machine's library does not solve behind the GPU, it solves alone: a matrix of lower rank, one of
-    # which a singular value is the bound, and one with so many right-hand sides that it solves them faster.
-    # With the others it has nothing to do behind the GPU.
+    # If the machine's library fails on the part that the GPU left, it solves the problem alone: a
+    # matrix of lower rank, one with a singular value at the bound, and one with so many right-hand
+    # sides that the CPU is faster. For the others the GPU leaves it nothing.
     compile -shared -fPIC -o "$tmp/stub.so" "$srcdir/tests/preload/squares_stub.c" -ldl
     on_gpu "squares, half" LD_PRELOAD="$preload:$tmp/stub.so" "$tmp/squares"
     calls=$(awk '/ dgelsd_ / { for (i = 1; i < NF; i++) if ($i == "dgelsd") print $1, $(i + 1) }' "$tmp/err" | sort |

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * With LIBRARY a LAPACK of one routine, which takes no locks, and LAPACKE's function of it, which
- * calls it by its Fortran name as LAPACKE does in OpenBLAS and in the reference library; and a
- * routine that is always left. Without, a program that is linked to it.
- * usage: lapacke both    systems in both layouts
+ * With LIBRARY a LAPACK without locks: dgesv_, with LAPACKE's function of it, which
+ * calls it by its Fortran name as LAPACKE does in OpenBLAS and in the reference library; and
+ * dgelsd_, which only calls lapacke_leave. Without, a program that is linked to that library.
+ * usage: lapacke both    solves systems in both layouts
  *        lapacke jump    a handler of SIGALRM leaves the routine on the CPU by siglongjmp; the exit
  *                        does not wait for it
  *        lapacke squares siglongjmp leaves least squares in the library's own routine; no memory
@@ -11,7 +11,7 @@
  *        lapacke ends    threads leave them by siglongjmp, cancellation or pthread_exit, and end
  *        lapacke held    a signal leaves least squares that need no such routine
  *
- * Prints "right" when it was.
+ * Prints "right" if every check passed.
  */
 #include <math.h>
 #include <pthread.h>
@@ -32,7 +32,7 @@ void dgelsd_(const int *m, const int *n, const int *k, double *a, const int *lda
              const int *ldb, double *s, const double *rcond, int *rank, double *work,
              const int *lwork, int *iwork, int *info);
 
-/* dgelsd_ leaves by it, and dgesv_ if it is set. */
+/* dgelsd_ calls it, and so does dgesv_ if it is set. */
 extern void (*lapacke_leave)(void);
 
 #ifdef LIBRARY
@@ -164,7 +164,7 @@ static void leave(int signal)
     siglongjmp(out, signal);
 }
 
-/* Operands with a NaN are the CPU's. */
+/* The CPU computes systems with a NaN. */
 static void *jump(void *ready)
 {
     enum { ROUNDS = 3, US = 20000 };
@@ -193,7 +193,7 @@ static void *jump(void *ready)
     return NULL;
 }
 
-/* Ends while the thread that has jumped is still there. Returns when. */
+/* Exits while the thread that jumped still exists; sends the time to the parent. */
 static double end_child(int told)
 {
     sigset_t alarm_alone;
@@ -279,7 +279,7 @@ static void squares(void)
     XT_CHECK(more < PAGES_MOST, "%ld pages are left", more);
 }
 
-/* The rank is low, so that the library's own routine decides it, and leaves. */
+/* The rank is low, so that the library's own routine solves it, and leaves. */
 static void fill_low(void)
 {
     for (int i = 0; i < M * N_LEFT; i++)
@@ -306,7 +306,7 @@ static void exit_squares(void)
     pthread_exit(NULL);
 }
 
-/* To compare it, the CPU computes the system too; else the GPU alone. */
+/* When calls are compared the CPU computes the system too, else the GPU alone. */
 static void *end_in_squares(void *unused)
 {
     fill(COLUMN_MAJOR);
@@ -355,7 +355,7 @@ static void *alarm_often(void *caller)
     return NULL;
 }
 
-/* The rank is full. The signal arrives while the engine computes, and is held until it has. */
+/* The rank is full. The signal arrives while the engine computes, and is delivered afterwards. */
 static void held_squares(void)
 {
     pthread_t caller = pthread_self(), thread;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# LAPACKE's functions are seen where they call the Fortran names, in a library that has both; a routine on the CPU
-# that is left by siglongjmp holds up no exit and leaves no memory. Contract 8.9.
+# LAPACKE's functions are intercepted where they call the Fortran names of their own library. A
+# routine on the CPU that is left by siglongjmp delays no exit and leaves no memory. Contract 8.9.
 . "$srcdir/tests/preload/lib"
 needs_plain_library
 

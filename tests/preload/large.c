@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Products whose operands span more than 2^31 elements: rows that lie gigabytes apart, of which
- * only those that hold an element may be touched. Compiled by the preload tests, with CALL_INT
+ * Products whose operands span more than 2^31 elements: rows that lie gigabytes apart, and
+ * only pages that hold an element may be touched. Compiled by the preload tests, with CALL_INT
  * (int32_t or int64_t), and linked to a BLAS with the C interface. Labels are doc/contract.md's.
  * usage: large ELEMENTS, which rows lie apart at most
  */
@@ -15,7 +15,7 @@ void cblas_sgemm(int order, int transa, int transb, CALL_INT m, CALL_INT n, CALL
                  const float *a, CALL_INT lda, const float *b, CALL_INT ldb, float beta, float *c,
                  CALL_INT ldc);
 
-/* Address space; pages come with what is written to them. */
+/* Address space without memory: a page appears when it is written to. */
 static float *large_map(int64_t elems)
 {
     void *p = mmap(NULL, (size_t)elems * sizeof(float), PROT_READ | PROT_WRITE,
@@ -76,7 +76,7 @@ static void large_product(int ta, int tb, int64_t m, int64_t n, int64_t k, int64
     large_destroy(&c);
 }
 
-/* Dimensions beyond 32 bits, of a product that has no element or no term. */
+/* Products with dimensions beyond 32 bits, but without an element or a term. */
 static void large_empty(void)
 {
     if (sizeof(CALL_INT) < 8)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-# Operands that span more than 2^31 elements, and leading dimensions that are far beyond any memory where they
-# separate no rows, with 32-bit and 64-bit integers (contract 3.3, 4.2).
+# Operands that span more than 2^31 elements, and leading dimensions far beyond any memory where
+# they separate no rows, with 32-bit and 64-bit integers (contract 3.3, 4.2).
 . "$srcdir/tests/preload/lib"
 needs_plain_library
 export OPENBLAS_NUM_THREADS=1
 
-# large WHAT COMMAND...: right, with rows $apart elements apart.
+# large WHAT COMMAND...: the answers are right, with rows $apart elements apart.
 large() {
     what=$1
     shift
@@ -17,7 +17,7 @@ large() {
     fail "$what: exit status $result, or messages"
 }
 
-# rows WHAT COMMAND...: all checks pass, and a C that overlaps becomes what it is alone.
+# rows WHAT COMMAND...: all checks pass, and a C that overlaps becomes what it becomes alone.
 rows() {
     what=$1
     shift

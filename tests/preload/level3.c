@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls Level 3 operations of every type in every form, with arguments of every kind, legal and
- * not, and prints the result of each, so that a run with the library preloaded can be compared with
- * one without. Numbers that a call must not read are NaN, or lie on inaccessible pages. Compiled by
- * the preload tests as calls.h says, which names the operations, and with OWN_XERBLA for a program
- * that has an error handler of its own. level3 legal            checks every answer, and prints a
- * hash of each level3 large            the same of a triangle of which parts are rectangles, where
- * it is made of GEMM; with LEVEL3_SIDE=160 level3 edges            each operand begins behind such
- * a page, or ends before one level3 triangles        such pages in the triangle that is not there
- *   level3 empty            such operands where nothing of them is to be read
- *   level3 unread           how a child ends that may not read A and B, of SGEMM and DGEMM
- *   level3 illegal          what the BLAS says, how it leaves, and whether C was touched
- *   level3 illegal-sgemm    the same of SGEMM alone
+ * Calls Level 3 operations of every type in every form, with legal and illegal arguments, and
+ * prints each result, so that a run with the library preloaded can be compared with one without.
+ * Numbers that a call must not read are NaN, or lie on inaccessible pages. Compiled by the preload
+ * tests; calls.h says how to choose the operations, and OWN_XERBLA gives the program its own error
+ * handler.
+ *   level3 legal          checks every answer, and prints a hash of each
+ *   level3 large          the same for triangles with rectangular parts, where GEMM computes them;
+ *                         with LEVEL3_SIDE=160
+ *   level3 edges          each operand begins behind an inaccessible page, or ends before one
+ *   level3 triangles      the triangle that is not stored has inaccessible pages
+ *   level3 empty          operands that a call must not read are inaccessible
+ *   level3 unread         how a child ends that may not read A and B, in SGEMM and DGEMM
+ *   level3 illegal        prints the BLAS's errors, how a child ends, and whether C changed
+ *   level3 illegal-sgemm  the same for SGEMM alone
  * Contract 2.3, 3.1, 3.2 and 5.1 (doc/contract.md).
  */
 #include "operations.h"
@@ -22,10 +24,10 @@
 enum { SIDE = LEVEL3_SIDE, ELEMENTS = SIDE * SIDE, ROOM_BYTES = 10 << 20 };
 
 #ifdef OWN_XERBLA
-/* Which returns. */
+/* An error handler that returns. */
 void xerbla_(const char *name, const integer *argument, size_t name_length)
 {
-    (void)name_length; /* which a BLAS written in C may leave out */
+    (void)name_length; /* a BLAS written in C may not pass it */
     printf("the program's xerbla_: %.6s, argument %ld\n", name, (long)*argument);
 }
 #endif
@@ -53,7 +55,7 @@ static void make_rooms(void)
     }
 }
 
-/* Every operand at the beginning of its room, or up to its end, and no larger than it is. */
+/* Places each operand at the beginning of its room, or at its end, with no bytes to spare. */
 static void place_operands(const struct call *p, int at_end)
 {
     const int elements[] = {elements_of(extent_a(p), p->lda), elements_of(extent_b(p), p->ldb),
@@ -64,15 +66,15 @@ static void place_operands(const struct call *p, int at_end)
     }
 }
 
-/* Where there is room for any of the smaller sizes. */
+/* Places each operand with room for any of the smaller sizes. */
 static void place_loosely(void)
 {
     for (int i = 0; i < 4; i++)
         *matrices[i] = (struct matrix){rooms[i], ELEMENTS};
 }
 
-/* One call in so many of each operation, in which types and orders, that follow each other, take
- * turns. */
+/* Takes one call of 7, or of 23, of each operation, so that types and orders, which follow each
+ * other, take turns. */
 static int is_sampled(const struct call *p)
 {
     static int calls[OPERATIONS];
@@ -99,7 +101,7 @@ static void call_with_null(const struct call *p, int null)
     matrix_a = a, matrix_b = b, matrix_c = c;
 }
 
-/* Operations that have a structure have more forms, and fewer sizes and scalars of each. */
+/* Structured operations have more forms, so each is called with fewer sizes and scalars. */
 static void run_legal(struct call p, int turn)
 {
     const int is_structured = p.op < GEMM;
@@ -140,8 +142,7 @@ static void run_edges(struct call p, int turn)
 
 /* --- Triangles ------------------------------------------------------------------------------ */
 
-/* Protects the pages of the operand, rows apart by ld, that lie in the triangle that is not there
- * alone. */
+/* Protects the pages that lie only in the triangle that is not stored, with rows ld apart. */
 static void protect_triangle(const struct call *p, const struct matrix *matrix, integer n,
                              integer ld, int protection)
 {
@@ -175,14 +176,14 @@ static void run_triangles(struct call p, int turn)
 
 /* --- Nothing to read ------------------------------------------------------------------------ */
 
-/* A's, B's and C's. */
+/* Protects the rooms of A, B and C, or the first `count` of them. */
 static void protect_rooms(int count, int protection)
 {
     for (int i = 0; i < count; i++)
         protect(rooms[i], ROOM_BYTES, protection);
 }
 
-/* m, n, k or alpha is 0. */
+/* Calls in which m, n, k or alpha is 0. */
 static void run_empty(struct call p, int turn)
 {
     static const int empty[][3] = {{0, 5, 3}, {5, 0, 3}, {0, 0, 3}, {6, 5, 0}, {6, 5, 4}};
@@ -202,8 +203,7 @@ static void run_empty(struct call p, int turn)
     }
 }
 
-/* In sizes on both sides of those for which OpenBLAS has kernels of their own, which read what they
- * need not. */
+/* Sizes around those of OpenBLAS's kernels for small products, which read more than they need. */
 static void run_unread(struct call p, int turn)
 {
     static const int sides[] = {20, 96, 100, 130};
@@ -225,20 +225,20 @@ static void run_unread(struct call p, int turn)
 /* --- Illegal -------------------------------------------------------------------------------- */
 
 /*
- * Of nine pairs of transposes each type takes three, others by rows than by columns: among them
- * each transpose of either operand, and among the types each pair. A call is a process, and often
- * one that starts the engine.
+ * Each type takes three of nine pairs of transposes, by rows other ones than by columns. Together
+ * they cover each transpose of either operand, and over all types each pair. Each call runs in a
+ * process of its own, which often starts the engine.
  */
 static int is_in_turn(const struct call *p)
 {
     return p->op == SYRK || (p->trans + p->transb + p->type + p->order) % 3 == 0;
 }
 
-/* One size or leading dimension wrong, or several, of which the first one counts. */
+/* Makes one size or leading dimension wrong, or several, of which the first one is reported. */
 static void run_wrong_sizes(const struct call *good)
 {
     static const struct {
-        int m, n, k, lda, ldb, ldc; /* added to what is right */
+        int m, n, k, lda, ldb, ldc; /* added to the right values */
     } wrong[] = {{-20, 0, 0, 0, 0, 0},    {0, -20, 0, 0, 0, 0},    {0, 0, -20, 0, 0, 0},
                  {0, 0, 0, -1, 0, 0},     {0, 0, 0, 0, -1, 0},     {0, 0, 0, 0, 0, -1},
                  {0, 0, 0, -99, 0, 0},    {0, 0, 0, 0, -99, 0},    {0, 0, 0, 0, 0, -99},
@@ -252,7 +252,7 @@ static void run_wrong_sizes(const struct call *good)
     }
 }
 
-/* A number that the C interface has not, or has for something else; of Fortran a letter. */
+/* Numbers that the C interface lacks, or has for something else; for Fortran, such letters. */
 static void run_wrong_letters(const struct call *good)
 {
     static const int numbers[] = {0, 110, 113, 114, 115, 121, 'N', -1};
@@ -272,12 +272,11 @@ static void run_wrong_letters(const struct call *good)
     }
 }
 
-/* Of an operation that has a structure: one argument wrong, or several, of which the first one
- * counts. */
+/* Structured operations with one wrong argument, or several, of which the first is reported. */
 static void run_wrong_arguments(struct call p)
 {
     static const struct {
-        int order, side, uplo, trans, diag, m, n, k, lda, ldb, ldc; /* added to what is right */
+        int order, side, uplo, trans, diag, m, n, k, lda, ldb, ldc; /* added to the right values */
     } wrong[] = {{.order = 8},
                  {.side = -20},
                  {.uplo = 2},
@@ -301,7 +300,7 @@ static void run_wrong_arguments(struct call p)
         q.lda += wrong[i].lda, q.ldb += wrong[i].ldb, q.ldc += wrong[i].ldc;
         call_in_child(&q);
     }
-    /* The transpose that complex types of the operation have not. */
+    /* The transpose that the operation's complex types do not have. */
     p.trans = is_hermitian(&p) ? 112 : 113;
     call_in_child(&p);
 }
@@ -330,7 +329,7 @@ static void run_illegal_sgemm(struct call p, int turn)
         run_illegal(p, turn);
 }
 
-/* In small letters or large ones, and as a word, of which the first letter counts. */
+/* Spells letters small or large, or as a word, of which the first letter counts. */
 static void spell(struct call *p)
 {
     static const char *const uplos[][2] = {{"U", "u"}, {"L", "l"}};

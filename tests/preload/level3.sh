@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-# Every operation and type: legal calls are right and illegal ones are left to the caller's own
-# BLAS, for each BLAS there is, or for XT_ONLY alone ("spelled": other spellings).
-# Contract 1.1, 3.1, 5.1, 6.3 (doc/contract.md).
+# Every operation and type: legal calls are right, and illegal ones go to the caller's own BLAS, for
+# each installed BLAS, or for XT_ONLY alone ("spelled": other spellings). Contract 1.1, 3.1, 5.1,
+# 6.3 (doc/contract.md).
 . "$srcdir/tests/preload/lib"
-test_flags="$test_flags -O2" # much of the time goes into what answers are held against
+test_flags="$test_flags -O2" # much of the time goes into the reference
 export OPENBLAS_NUM_THREADS=1
 
-# judge_gemmt WHAT LIBRARY INT NAME: of GEMMT, which not every BLAS has, or GEMMTR, its other name:
-# one that has it decides what is illegal, and where there is none the caller's GEMM computes all but the diagonal.
+# judge_gemmt WHAT LIBRARY INT NAME: judges GEMMT or GEMMTR. A library that has the routine decides
+# what is illegal; without it the caller's GEMM computes all but the diagonal.
 judge_gemmt() {
     build="-DWITH_GEMMT=$4 -DCALL_INT=$3 -Wl,-rpath,${2%/*} -Wl,--disable-new-dtags"
     build="$build $srcdir/tests/preload/level3.c $2 -lm"
@@ -23,7 +23,7 @@ judge_gemmt() {
         compile -o "$gemmt" $build "$XG_SO" -Wl,-rpath,"${XG_SO%/*}"
         XGEMM_MODE=cpu "$gemmt" legal >"$tmp/preloaded" 2>&1 || fail "$1, GEMMT: no BLAS has it"
         grep 'no BLAS found' "$tmp/preloaded" && fail "$1, GEMMT: its GEMM was not found"
-        # The rest is this library's alone, and the same for each BLAS of these integers.
+        # The rest is this library's own, and the same for each BLAS of this integer width.
         case $without_gemmt in *$3*) return 0 ;; esac
         without_gemmt="$without_gemmt $3"
         ended "$tmp/alone" env XGEMM_MODE=cpu "$gemmt" illegal
@@ -41,7 +41,7 @@ judge_gemmt() {
     same_on_engine "$1, GEMMT, illegal" "$gemmt-illegal" "$gemmt" illegal
 }
 
-# judge WHAT LIBRARY INT [OPTION]: gslcblas has only the C interface, and of that GEMM and SYRK are judged.
+# judge WHAT LIBRARY INT [OPTION]: gslcblas has only the C interface; its GEMM and SYRK are judged.
 judge() {
     blas=$1
     library=$2
@@ -56,7 +56,7 @@ judge() {
     same_as_alone "$blas, illegal" "$tmp/level3" illegal
     grep -q untouched "$tmp/preloaded" || fail "$blas: no illegal call was seen"
     mv "$tmp/alone" "$tmp/illegal"
-    # The user names a library whose integers are not the program's.
+    # The user names a library with integers of another width.
     other=int32_t
     [ "$3" != int32_t ] || other=int64_t
     stub "$tmp/other.so" other -DSTUB_INT=$other -DSTUB_CBLAS=cblas_sgemm -DSTUB_ISAMAX -DSTUB_QUIET
@@ -90,7 +90,7 @@ judge() {
         for name in herk symm hemm syr2k her2k trmm trsm; do
             grep -q "GPU *XGEMM_MODE *z${name}_" "$tmp/engine" || fail "$blas: z$name was elsewhere"
         done
-        # What is computed in place cannot be computed twice.
+        # An operation in place cannot be computed twice.
         on_engine XGEMM_MODE=compare XGEMM_STATS=1 "$structured" legal \
             >"$tmp/engine" 2>&1 || fail "$blas: structured operands, compared"
         for row in both:XGEMM_MODE:symm both:XGEMM_MODE:her2k 'CPU:computed in place:trmm' \
@@ -109,7 +109,7 @@ judge() {
     ! $NM -D --defined-only "$library" | grep -q ' cblas_sgemmtr$' || judge_gemmt "$@" gemmtr
 }
 
-# Illegal calls in other spellings: of a library that has none but them.
+# spelled FILE INT CBLAS FORTRAN: illegal calls in spellings that are the only ones of a library.
 spelled() {
     library=$(real "$1")
     [ -n "$library" ] && [ "$(uname -m)" = x86_64 ] && [ "${XT_ONLY:-spelled}" = spelled ] || return 0
@@ -138,7 +138,7 @@ spelled blas64/libblas64.so.3 int64_t 'cblas_##name##_64' 'name##_64_'
 spelled blas64/libblas64.so.3 int64_t 'scipy_cblas_##name##64_' 'scipy_##name##_64_'
 [ -n "$judged" ] || skip "no BLAS is installed"
 
-# The GPU computed everything that there is to compute, by XGEMM_OPERATIONS alone.
+# The GPU computes all that XGEMM_OPERATIONS names, and nothing else.
 if has_engine && [ -x "$tmp/level3" ]; then
     for operations in all ssyrk,zgemm; do
         on_engine XGEMM_OPERATIONS=$operations XGEMM_STATS=1 "$tmp/level3" legal >"$tmp/out" 2>&1
@@ -156,13 +156,13 @@ if has_engine && [ -x "$tmp/level3" ]; then
         done
         grep 'GPU failed' "$tmp/out" && fail "a call failed on the engine"
     done
-    # Double has kernels of ours, and the one that is named computes.
+    # Double precision has kernels of this library, and the one that is named computes.
     on_engine XGEMM_KERNEL=dmma_128x128x16 XGEMM_VERBOSE=3 "$tmp/level3" legal \
         >"$tmp/out" 2>&1 || fail "answers of dmma_128x128x16 are wrong"
     grep -q 'kernel xg_dgemm_dmma_sm80_128x128x16_.. loaded' "$tmp/out" ||
         fail "no product by dmma_128x128x16"
 fi
-# What the help of XGEMM_OPERATIONS says: without cuBLAS these are on the GPU, and no other.
+# Without cuBLAS the GPU computes exactly the operations that the help of XGEMM_OPERATIONS names.
 if has_engine && [ -x "$tmp/structured" ]; then
     : >"$tmp/out"
     for program in "$tmp/level3 legal" "$tmp/gemmt legal" "$tmp/structured legal"; do

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Multiplies (a), or factors (b), and checks the result. Compiled by library.sh.
- * usage: library a|b: once. library a|b stay: and stays for a second. library a|b FILE: on another
- * thread, while the first opens the library FILE, which must take less than half a second, and
- * calls exit.
+ * Multiplies (a), or factors (b), and checks the result. Compiled by library.sh. usage: library
+ * a|b: once. library a|b stay: then stays for a second. library a|b FILE: on another thread, while
+ * the main thread opens the library FILE, which must take less than half a second, and calls exit.
  */
 #include <dlfcn.h>
 #include <pthread.h>

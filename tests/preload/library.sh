@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
-# Files in the place of libcuda.so.1, cuBLAS and cuSOLVER that cannot be loaded, and files that are read slowly: no file
-# ends the program or stops it, and the library logs the reason. Contract 9.7 (doc/contract.md).
+# Files in the place of libcuda.so.1, cuBLAS and cuSOLVER that cannot be loaded, or are read slowly:
+# none ends or blocks the program, and the library logs the reason. Contract 9.7 (doc/contract.md).
 . "$srcdir/tests/preload/lib"
 needs_plain_library
 has_engine || skip "built without CUDA"
 blas_program library
 
-# A disk that does not answer, for files of the name in $XT_SLOW, or is slow at each step, for those in $XT_PAUSE. The
-# library waits 30 s for a step; with $XT_HURRY waits of more than 20 s take a hundredth of their time. The toolkit of this machine is hidden.
+# A disk that does not answer for files whose name is in $XT_SLOW, and is slow at each step for
+# those in $XT_PAUSE. The library waits 30 s for a step; with $XT_HURRY waits of more than 20 s take
+# a hundredth of their time. The machine's own toolkit is hidden.
 cat >"$tmp/disk.c" <<'C'
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -66,15 +67,15 @@ $CC -shared -fPIC -o "$tmp/disk.so" "$tmp/disk.c" -ldl || exit 99
 echo 'int xt_module;' >"$tmp/module.c"
 $CC -shared -fPIC -o "$tmp/module.so" "$tmp/module.c" || exit 99
 
-# fresh: $tmp/cuda has sound libraries.
+# fresh: fills $tmp/cuda with sound libraries.
 fresh() {
     rm -rf "$tmp/cuda"
     mkdir "$tmp/cuda"
     cp "$XG_FAKEDRV_DIR/libcuda.so.1" "$XG_FAKEDRV_DIR/libcublas.so.13" "$XG_FAKEDRV_DIR/libcusolver.so.12" "$tmp/cuda"
-    strip "$tmp/cuda"/* || exit 99 # the segments reach to the end of the file
+    strip "$tmp/cuda"/* || exit 99 # so that the segments reach to the end of the file
 }
 
-# runs WHAT [NAME=VALUE...] COMMAND...: it ends with status 0.
+# runs WHAT [NAME=VALUE...] COMMAND...: the command ends with status 0.
 runs() {
     runs_what=$1
     shift
@@ -83,7 +84,7 @@ runs() {
         fail_with "$runs_what: exit status $?" "$tmp/out" "$tmp/err"
 }
 
-# end_of FILE: where its last segment ends.
+# end_of FILE: prints where its last segment ends.
 end_of() {
     end=0
     for part in $($READELF -lW "$1" | awk '$1 == "LOAD" { print $2 "+" $5 }'); do
@@ -92,7 +93,7 @@ end_of() {
     echo $end
 }
 
-# made KIND FILE: the file becomes of that kind.
+# made KIND FILE: replaces the file by one of that kind.
 made() {
     size=$(stat -c %s "$2")
     cp "$2" "$tmp/sound"
@@ -126,7 +127,7 @@ why_of() {
     esac
 }
 
-# A file, what needs it, how the GPU then computes, and a setting.
+# A file, the argument of `library` that needs it, how the GPU then computes, and a setting.
 cat >"$tmp/libraries" <<'END'
 libcuda.so.1 a kernel XT=
 libcublas.so.13 a cublas XGEMM_KERNEL=cublas
@@ -150,7 +151,7 @@ while read -r file what uses setting; do
     done
 done <"$tmp/libraries"
 
-# A library that they need, or of which they are filters: cuBLAS 12 needs another half of itself.
+# cuBLAS 12 in two halves: the first one needs the second one, or is a filter of it.
 echo 'int cublasLtCreate(void); int cublasLtCreate(void) { return 0; }' >"$tmp/half.c"
 $CC -shared -fPIC -s -Wl,-soname,libcublasLt.so.12 -o "$tmp/libcublasLt.so.12" "$tmp/half.c" || exit 99
 for needs in "$tmp/libcublasLt.so.12" -Wl,-f,libcublasLt.so.12 -Wl,-F,libcublasLt.so.12; do
@@ -171,7 +172,7 @@ for needs in "$tmp/libcublasLt.so.12" -Wl,-f,libcublasLt.so.12 -Wl,-F,libcublasL
     done
 done
 
-# A damaged copy of a needed library says nothing about the copies in other folders. pip's are sound.
+# A damaged copy of a needed library does not exclude the copies in other folders. pip's are sound.
 half() { # FOLDER: both halves of cuBLAS 12
     mkdir -p "$1"
     cp "$tmp/libcublasLt.so.12" "$1"
@@ -195,7 +196,7 @@ runs "two copies, given up" LD_PRELOAD="$tmp/disk.so:$preload:$tmp/site-packages
 says "two copies, given up" "ignoring $tmp/cuda/libcublasLt.so.12: it did not answer in 30000 ms"
 says "two copies, given up" 'xgemm: cblas_sgemm .*: GPU cublas'
 
-# The dynamic linker does not read the file at the stack's entry of the program headers.
+# The dynamic linker does not read the file where the stack's program header says.
 fresh
 number=$($READELF -lW "$tmp/cuda/libcuda.so.1" | awk '/0x.*0x.*0x/ { if ($1 == "GNU_STACK") print n + 0; n++ }')
 printf '\377\377\377\377' |
@@ -203,8 +204,7 @@ printf '\377\377\377\377' |
 runs "stack's entry" "$tmp/library" a
 says "stack's entry" '^xgemm: cblas_sgemm .*: GPU'
 
-# A file that is read slowly, or is a FIFO: the program's dlopen and exit do not wait. It is given up.
-# meanwhile WHAT [NAME=VALUE...]: the program opens another library and ends.
+# A file that is read slowly, or is a FIFO, is given up; the program's dlopen and exit do not wait.
 meanwhile() {
     meanwhile_what=$1
     shift
@@ -220,7 +220,7 @@ while read -r file what uses setting; do
     runs "$file, given up" XT_SLOW="$file" XT_HURRY=1 $setting "$tmp/library" $what stay
     [ "$(cat "$tmp/out")" = right ] || fail_with "$file, given up: answer" "$tmp/out" "$tmp/err"
     says "$file, given up" "$file: it did not answer in 30000 ms"
-    # Of a file whose steps take 60 ms each, some are read in each 300 ms.
+    # A file whose steps take 60 ms each is not given up: some steps end within each 300 ms.
     [ $uses != kernel ] || uses=
     runs "$file, steps" XT_PAUSE="$file" XT_HURRY=1 $setting "$tmp/library" $what
     ! grep "did not answer" "$tmp/err" || fail "$file, steps: it is given up"

@@ -2,8 +2,8 @@
 /*
  * Calls from every moment of a process's life: constructors, many threads at once, a forked child,
  * its child, exit handlers and destructors, and with errno set. Compiled by the preload tests and
- * linked to a BLAS with the C interface. Prints "right" when every answer was, else how many were
- * wrong.
+ * linked to a BLAS with the C interface. Prints "right" if every answer is right, else
+ * how many are.
  */
 #include <errno.h>
 #include <math.h>
@@ -22,8 +22,8 @@ enum { LIFE_THREADS = 8, LIFE_CALLS = 40 };
 static _Atomic int life_right, life_wrong;
 
 /*
- * Small integers: the sums are exact, whatever computes them. Inlined, so that each use is a call
- * site of its own: the threads meet theirs for the first time all at once.
+ * Operands are small integers, so the sums are exact on either side. Inlined, so that each use is a
+ * call site of its own, which all threads reach for the first time together.
  */
 __attribute__((always_inline)) static inline void life_call(int size)
 {
@@ -67,7 +67,7 @@ static void life_threads(void)
     pthread_barrier_destroy(&start);
 }
 
-/* The child computes, alone and in threads; `depth` generations of it. */
+/* A child computes, alone and in threads, and has a child itself, in `depth` generations. */
 static void life_fork(int depth)
 {
     int result = -1;

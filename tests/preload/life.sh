@@ -11,7 +11,7 @@ alone=
 compile $alone -o "$tmp/life" "$srcdir/tests/preload/life.c" "$tmp/libplt.so" \
     -Wl,-rpath,"$tmp" -lm -pthread
 
-# alive WHAT COMMAND...: the program says that all was right, and the library says nothing.
+# alive WHAT COMMAND...: the program prints that all was right, and the library prints nothing.
 alive() {
     what=$1
     shift

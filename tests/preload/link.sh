@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# A program linked with the library, not preloaded with it, computes, and finds a BLAS behind it.
-# Contract 11.1 (doc/contract.md).
+# A program that is linked with the library, without a preload, computes, and the library finds a
+# BLAS after itself. Contract 11.1 (doc/contract.md).
 . "$srcdir/tests/preload/lib"
 here="-L${XG_SO%/*} -Wl,-rpath,${XG_SO%/*} -Wl,--no-as-needed -lxgemm_shim"
 stub "$tmp/libone.so" one -DSTUB_INT=int32_t -DSTUB_CBLAS=cblas_sgemm -DSTUB_FORTRAN=sgemm_
@@ -28,32 +28,32 @@ uses() {
 }
 
 for call in CBLAS=cblas_sgemm FORTRAN=sgemm_; do
-    # In front of a BLAS, as pkg-config's flags put it.
+    # The library precedes a BLAS, as with pkg-config's flags.
     program "$tmp/front" -DCALL_INT=int32_t -DCALL_$call $here $one
     uses one "$tmp/front" own 5
 
-    # A plug-in that brings both, in a program that has neither.
+    # A plug-in that is linked to both, in a program that is linked to neither.
     compile -o "$tmp/main" "$srcdir/tests/preload/main.c" -ldl -pthread
     plugin "$tmp/front.so" -DCALL_INT=int32_t -DCALL_$call $here $one
     uses one "$tmp/main" plugin "$tmp/front.so" 5
 
-    # Linked and preloaded, two copies of it: neither takes the other for a BLAS.
+    # One copy is linked and another one preloaded: neither takes the other for a BLAS.
     mkdir -p "$tmp/copy"
     cp "$XG_SO" "$tmp/copy/libxgemm_shim.so"
     uses one env LD_PRELOAD="$before$tmp/copy/libxgemm_shim.so" "$tmp/front" own 5
 
-    # Two copies preloaded, of which one has another name.
+    # Two preloaded copies, of which one has another name.
     cp "$XG_SO" "$tmp/copy/librenamed.so"
     program "$tmp/behind" -DCALL_INT=int32_t -DCALL_$call $one
     uses one env LD_PRELOAD="$before$XG_SO:$tmp/copy/librenamed.so" "$tmp/behind" own 5
     uses one env LD_PRELOAD="$before$tmp/copy/librenamed.so:$XG_SO" "$tmp/behind" own 5
-    # And two that both have, where only a plug-in brings a BLAS.
+    # Two preloaded copies with other names, where only a plug-in has a BLAS.
     cp "$XG_SO" "$tmp/copy/libanother.so"
     plugin "$tmp/brings.so" -DCALL_INT=int32_t -DCALL_$call $one
     uses one env LD_PRELOAD="$before$tmp/copy/libanother.so:$tmp/copy/librenamed.so" \
         "$tmp/main" plugin "$tmp/brings.so" 5
 
-    # Alone: the configured BLAS, where there is one.
+    # Alone, the library uses the configured BLAS, if it is installed.
     program "$tmp/alone" -DCALL_INT=int32_t -DCALL_$call $here
     $READELF -d "$tmp/alone" | grep NEEDED | grep -q blas && fail "the test links a BLAS"
     if [ -n "$XG_BLAS_LIBS" ]; then
@@ -62,7 +62,7 @@ for call in CBLAS=cblas_sgemm FORTRAN=sgemm_; do
             grep -q "calling init: .*$XG_CPU_BLAS" || fail "$call alone does not use $XG_CPU_BLAS"
     fi
 
-    # Alone, in a program that has loaded a BLAS some other way.
+    # Alone, in a program that has loaded a BLAS by dlopen.
     uses two "$tmp/alone" load "$tmp/libtwo.so" own 5
 done
 exit $status

@@ -12,9 +12,9 @@
  *   beside FILE FILE2 SIZE    the same, given the functions of two plug-ins in turns, in threads
  *   load FILE                 a library that is loaded with RTLD_GLOBAL and stays unused
  *   hold FILE                 the same, with RTLD_LOCAL
- *   error HOW                 prints from here on what dlerror says behind each run; before it a
- *                             library was not found (pending), dlerror has told so (told), or all
- *                             was well (none)
+ *   error HOW                 prints from here on what dlerror returns after each run; before it a
+ *                             library is not found (pending), dlerror has returned that (told), or
+ *                             there is no error (none)
  *   as NAME                   goes on as a program that was started under that name
  */
 #include <dlfcn.h>
@@ -45,10 +45,10 @@ static void *main_symbol(const char *file, int flags, const char *name)
     return symbol;
 }
 
-/* --- What dlerror says around a run -------------------------------------------------------- */
+/* --- What dlerror returns around a run ----------------------------------------------------- */
 
-static const char *main_error; /* how; NULL: nothing is printed */
-static const char *main_text;  /* what dlerror told before the run */
+static const char *main_error; /* the argument HOW; NULL: nothing is printed */
+static const char *main_text;  /* what dlerror returned before the run */
 
 static void main_before(void)
 {
@@ -82,7 +82,7 @@ static void main_report(const char *what, int first, int second)
     printf("%s %s\n", what, first && second ? "right" : "WRONG");
 }
 
-/* Loads a plug-in, runs it and closes it again. Returns where its function lay. */
+/* Loads a plug-in, runs it and closes it again. Returns its function's address. */
 static void *main_turn(const char *file, int size)
 {
     void *handle = main_symbol(file, RTLD_NOW, NULL);
@@ -93,7 +93,7 @@ static void *main_turn(const char *file, int size)
     return run;
 }
 
-/* Three loads; where no two of them met at an address nothing was tested. */
+/* Loads plug-ins three times; the test needs two in a row at the same address. */
 static void main_turns(const char *file, const char *file2, int size)
 {
     void *first = main_turn(file, size), *second = main_turn(file2, size + 1);

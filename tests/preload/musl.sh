@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# A program of another C library that inherits LD_PRELOAD, from a shell here say, runs as without the library.
-# Contract 8.13 (doc/contract.md).
+# A program of another C library that inherits LD_PRELOAD, here from a shell, runs as without the
+# library. Contract 8.13 (doc/contract.md).
 . "$srcdir/tests/preload/lib"
 needs_plain_library
 musl=$(command -v musl-gcc) || skip "no musl-gcc here"
@@ -12,7 +12,7 @@ case $libc in
 esac
 export MUSL_SET=7
 
-# runs WHAT COMMAND...: the program does, from a shell too, and says what it says alone.
+# runs WHAT COMMAND...: the program runs, also from a shell, and prints what it prints alone.
 runs() {
     what=$1
     shift
@@ -28,7 +28,7 @@ said="here: alone, $words"
 runs "alone" env
 said="here: loaded, $words"
 runs "preloaded" preloaded
-runs "told all" preloaded XGEMM_VERBOSE=3 XGEMM_STATS=1 XGEMM_MODE=cpu XGEMM_TRACE="$tmp/trace"
+runs "with all reports" preloaded XGEMM_VERBOSE=3 XGEMM_STATS=1 XGEMM_MODE=cpu XGEMM_TRACE="$tmp/trace"
 runs "with a short spin" preloaded XGEMM_SPIN=short
 has_engine && runs "beside a device" on_engine
 preloaded "$tmp/program" here >"$tmp/out" || fail "by itself: exit status $?"
@@ -37,7 +37,7 @@ if [ "${XG_WITH_WHEEL-}" = yes ]; then
     runs "the wheel's library" preloaded
 fi
 
-# lacks LIBRARY: what it needs and musl has not, which binds all names before the program begins.
+# lacks LIBRARY: prints the names it needs that musl lacks; musl binds all names at the start.
 lacks() {
     $NM -D --undefined-only "$1" | sed -n 's/^ *U \([^@]*\).*/\1/p' | sort -u >"$tmp/needed"
     [ -s "$tmp/needed" ] || fail "$1 needs nothing"
@@ -50,5 +50,5 @@ for library in "$XG_SO" "$builddir/tools/.libs/xgemm-witness.so" "$builddir/pyth
 done
 echo 'int gnu_get_libc_version(void); int need(void); int need(void) { return gnu_get_libc_version(); }' >"$tmp/need.c"
 $CC -shared -fPIC -o "$tmp/need.so" "$tmp/need.c" || exit 99
-[ "$(lacks "$tmp/need.so")" = gnu_get_libc_version ] || fail "a name that musl has not is not found"
+[ "$(lacks "$tmp/need.so")" = gnu_get_libc_version ] || fail "a name that musl lacks is not found"
 exit $status

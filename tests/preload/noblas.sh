@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: MIT
-# Where no BLAS can be found the library says so once for each operation, and still computes; where
-# one lacks a name another spelling of it serves, and where it lacks the operation the same holds.
-# Contract 5.3, 9.5, 11.3 (doc/contract.md).
+# Without a BLAS the library computes, and reports that once for each operation. If a BLAS lacks a
+# name, another spelling of it serves; if it lacks the operation, the library computes. Contract
+# 5.3, 9.5, 11.3 (doc/contract.md).
 . "$srcdir/tests/preload/lib"
 
-# A library of the configured name that has no SGEMM hides the real one.
+# A library of the configured name without SGEMM hides the real one.
 mkdir "$tmp/empty"
 echo 'int nothing_here = 1;' >"$tmp/empty.c"
 $CC -shared -fPIC -o "$tmp/empty/$XG_CPU_BLAS" "$tmp/empty.c" || exit 99
 LD_LIBRARY_PATH=$tmp/empty${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export LD_LIBRARY_PATH
 
-# alone WHAT LINES COMMAND...: right answers, and as many lines of the library's.
+# alone WHAT LINES COMMAND...: right answers, and LINES messages that there is no BLAS.
 alone() {
     what=$1
     lines=$2
@@ -30,7 +30,7 @@ for call in CBLAS=cblas_sgemm:int32_t FORTRAN=sgemm_:int32_t CBLAS=cblas_sgemm64
     ! has_engine || alone "$call on the engine" 1 on_engine "$tmp/main" own 5 own 90
 done
 
-# Illegal arguments: the number that BLAS would report, C untouched, and the program goes on.
+# Illegal arguments: the library reports the number that BLAS would report, and the program goes on.
 compile -DWITH_PRODUCTS -DCALL_INT=int32_t -o "$tmp/level3" "$srcdir/tests/preload/level3.c" "$XG_SO" \
     -Wl,-rpath,"${XG_SO%/*}" -lm
 alone "level 3" 8 env XGEMM_MODE=cpu "$tmp/level3" legal
@@ -82,8 +82,8 @@ compile -DCALL_INT=int32_t -o "$tmp/batch" "$srcdir/tests/preload/batch.c" "$XG_
 alone batches 4 env XGEMM_MODE=cpu "$tmp/batch" legal
 ! has_engine || alone "batches on the engine" 4 on_engine XGEMM_OPERATIONS=all "$tmp/batch" legal
 
-# Of those with a side, a triangle or two operands, in every spelling: what they must not touch lies
-# on inaccessible pages.
+# Operations with a side, a triangle or two operands, in every spelling: memory that they must not
+# touch lies on inaccessible pages.
 structured() {
     what=$2
     compile -DCALL_INT=$1 "-DCBLAS_NAME(name)=$2" "-DFORTRAN_NAME(name)=$3" -o "$tmp/structured" \
@@ -91,12 +91,12 @@ structured() {
     XGEMM_MODE=cpu "$tmp/structured" illegal >"$tmp/out" 2>&1 || fail "$what: exit status $?"
     grep 'wait status [1-9]' "$tmp/out" && fail "$what: an illegal call ended the program"
     told=$(grep -c '^xgemm: .* argument [1-9]' "$tmp/out")
-    [ "$told" -ge 500 ] || fail "$what: $told illegal calls are told of"
+    [ "$told" -ge 500 ] || fail "$what: $told illegal calls are reported"
     shift 3
     for mode in empty "$@"; do
         XGEMM_MODE=cpu "$tmp/structured" $mode >"$tmp/values" 2>"$tmp/err" ||
             fail "$what, $mode: $(grep WRONG "$tmp/values" | head -3)"
-        grep -v '^xgemm: no BLAS' "$tmp/err" && fail "$what, $mode: says more"
+        grep -v '^xgemm: no BLAS' "$tmp/err" && fail "$what, $mode: other messages"
     done
 }
 
@@ -114,7 +114,7 @@ structured int64_t 'cblas_##name##64_' 'name##_64_'
 structured int64_t 'cblas_##name##_64' 'name##_64_'
 structured int64_t 'scipy_cblas_##name##64_' 'scipy_##name##_64_' edges
 
-# A library with one spelling of one name.
+# A library that has one name in one spelling.
 cat >"$tmp/part.c" <<'END'
 #include <stdio.h>
 void dsyrk_(const char *uplo, const char *trans, const int *n, const int *k, const double *alpha,
@@ -142,7 +142,7 @@ grep -q 'no BLAS found behind cblas_dgemm\|no BLAS found behind dgemm_' "$tmp/er
 XGEMM_MODE=cpu "$tmp/level3" legal 2>&1 | grep -A 1 'part: dsyrk_' | grep -q '^dsyrk order 101' ||
     fail "cblas_dsyrk is not computed by dsyrk_"
 
-# XGEMM_CPU_BLAS names the library: by any name of its SGEMM, of either width.
+# XGEMM_CPU_BLAS names a library with any name of SGEMM, and integers of either width.
 stub "$tmp/libnarrow.so" narrow -DSTUB_INT=int32_t -DSTUB_FORTRAN=sgemm_
 stub "$tmp/libopenblas64.so" wide -DSTUB_INT=int64_t -DSTUB_CBLAS=cblas_sgemm
 for call in CBLAS=cblas_sgemm:int32_t FORTRAN=sgemm_:int32_t CBLAS=cblas_sgemm64_:int64_t \
@@ -157,5 +157,5 @@ for call in CBLAS=cblas_sgemm:int32_t FORTRAN=sgemm_:int32_t CBLAS=cblas_sgemm64
 done
 XGEMM_CPU_BLAS=$tmp/nowhere.so "$tmp/main" own 5 >"$tmp/out" 2>&1 || fail "no such XGEMM_CPU_BLAS"
 grep -q '^xgemm: ignoring XGEMM_CPU_BLAS=.*nowhere.so' "$tmp/out" ||
-    fail "a wrong XGEMM_CPU_BLAS is not said"
+    fail "a wrong XGEMM_CPU_BLAS is not reported"
 exit $status

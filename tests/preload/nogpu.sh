@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# A process that asks for the GPU where none can be used gets one warning; other processes get no message.
+# A process that asks for the GPU where none can be used gets one warning; others get no message.
 # Contract 9.3 (doc/contract.md).
 . "$srcdir/tests/preload/lib"
 needs_plain_library
@@ -16,7 +16,7 @@ else
     why='this library was built without CUDA'
 fi
 
-# words MODE [NAME=VALUE...]: what a program of four products says on standard error, in $tmp/err.
+# words MODE [NAME=VALUE...]: runs four products; their messages are in $tmp/err.
 words() {
     words_mode=$1
     shift
@@ -49,7 +49,7 @@ devices='/dev/nvidia* 2 /dev/dxg 2 /dev/nvmap'
 export XT_FILES="2 $devices"
 mkdir "$tmp/nothing"
 
-# reasons WHY SENTENCE [NAME=VALUE...]: each of them says so.
+# reasons WHY SENTENCE [NAME=VALUE...]: each report gives the reason.
 reasons() {
     reasons_why=$1
     reasons_text=$2
@@ -75,7 +75,7 @@ reasons() {
         doctor) said='No GPU is usable here: .* ran on the CPU' ;;
         verbose) said=$reasons_why ;;
         esac
-        # Of a driver without a device a product does not know: it is asked when the program ends.
+        # A product does not know that a driver has no device: the driver is asked at the end.
         [ "$way:$reasons_why" = 'verbose:no usable GPU: no device' ] || tr '\n' ' ' <"$tmp/err" | grep -q "$said" ||
             fail_with "$way, $*: not: $said" "$tmp/err"
         [ $way = top ] || [ "$way:$reasons_why" = 'verbose:no usable GPU: no device' ] ||

@@ -51,7 +51,7 @@ static double complex get(int type, const void *matrix, int at)
     }
 }
 
-/* cabs without its care for overflow, which takes a third of a test's time. */
+/* cabs without its checks for overflow, which would take a third of a test's time. */
 static inline double magnitude(double complex x)
 {
     return sqrt(creal(x) * creal(x) + cimag(x) * cimag(x));

@@ -2,11 +2,11 @@
 # NumPy under the preload: its products are intercepted, and right on the CPU and on the engine.
 . "$srcdir/tests/preload/lib"
 needs_plain_library
-# The first of the machine's Pythons that has it: the one in front may be a bare one.
+# Takes the machine's first Python that has NumPy.
 find_python 'import numpy' || skip "no Python here has NumPy"
 unset XGEMM_MODE XGEMM_VERBOSE
 
-# run WHAT COMMAND...: all answers right, and the account counts products of a BLAS's own name.
+# run WHAT COMMAND...: all answers are right; the account is in $tmp/log.
 run() {
     what=$1
     shift

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Products as NumPy programs write them, judged in double precision; prints how many were right."""
+"""Products as NumPy programs write them, checked in double precision; prints how many are right."""
 import threading
 
 import numpy as np
 
 rng = np.random.default_rng(7)
-right = []  # what was right: lists take items from threads
+right = []  # names of right products; threads may append to a list
 
 
 def matrix(*shape):

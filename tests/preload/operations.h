@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The Level 3 operations' definitions: the forms that a call has, its operands, and whether what
- * came of it is right. Before: what calls.h says.
+ * The definitions of the Level 3 operations: the forms of a call, its operands, and whether its
+ * result is right. To define before: what calls.h names.
  */
 #ifndef PRELOAD_OPERATIONS_H
 #define PRELOAD_OPERATIONS_H
@@ -33,13 +33,13 @@ static int has_side(const struct call *p)
     return p->op == SYMM || p->op == HEMM || is_triangular(p);
 }
 
-/* Two operands, of which each has its transpose. */
+/* Whether the operation has two operands with a transpose each. */
 static int has_transb(const struct call *p)
 {
     return p->op == GEMM || p->op == GEMMT;
 }
 
-/* Whether a matrix's rows, as the operation counts them, are rows of memory. */
+/* Whether the operation's rows are rows of memory. */
 static int by_rows(const struct call *p)
 {
     return p->order == 101;
@@ -76,13 +76,13 @@ static struct extent extent_c(const struct call *p)
     return extent_of(p, p->m, p->n);
 }
 
-/* From the first element to the last one. */
+/* Counts from the first element to the last one, with the padding between rows. */
 static inline int elements_of(struct extent extent, integer ld)
 {
     return extent.rows && extent.columns ? (int)((extent.rows - 1) * ld + extent.columns) : 0;
 }
 
-/* Of sizes m, n and k what the operation has, and leading dimensions. */
+/* Sets the sizes that the operation has, of m, n and k, and the leading dimensions. */
 static void set_size(struct call *p, integer m, integer n, integer k, integer pad)
 {
     p->m = has_side(p) || p->op == GEMM ? m : n;
@@ -95,7 +95,7 @@ static void set_size(struct call *p, integer m, integer n, integer k, integer pa
     p->lda += !p->lda, p->ldb += !p->ldb, p->ldc += !p->ldc;
 }
 
-/* The scalars, as far as the operation has them. */
+/* Sets the scalars: real where the operation's are, and 0 for a beta that it does not have. */
 static void set_scalars(struct call *p, double complex alpha, double complex beta)
 {
     p->alpha = is_complex(p) && p->op != HERK ? alpha : creal(alpha);
@@ -104,7 +104,7 @@ static void set_scalars(struct call *p, double complex alpha, double complex bet
         p->beta = 0;
 }
 
-/* Whether there is such a call, and no other number says the same. */
+/* Whether the form is a call. Of several forms that mean the same call only one is. */
 static inline int is_call(const struct call *p)
 {
     if (is_hermitian(p) && !is_complex(p))
@@ -120,7 +120,7 @@ static inline int is_call(const struct call *p)
     return p->side == 141 && !(is_complex(p) && p->trans == (is_hermitian(p) ? 112 : 113));
 }
 
-/* Whether the program has the function. */
+/* Whether the program can call the function. */
 static inline int is_called(const struct call *p)
 {
 #ifdef WITH_STRUCTURED
@@ -138,8 +138,8 @@ static inline int is_called(const struct call *p)
     return 0;
 }
 
-/* One of FORMS in which each operation, type, order, side, triangle, transpose and diagonal come
- * together, is_call() or not. */
+/* The numbers of all combinations of operation, type, order, side, triangle, transpose and
+ * diagonal, of which is_call() tells the real ones. */
 enum { FORMS = OPERATIONS * TYPES * 3 * 24 * 3 };
 
 static inline struct call form_of(int form)
@@ -176,8 +176,8 @@ static void fill_plain(const struct call *p, const struct matrix *matrix, intege
     }
 }
 
-/* Padding, the triangle that is not stored, and a diagonal of ones, are NaN; one that is real in
- * its imaginary part. What is solved does not grow without bounds. */
+/* Sets to NaN the padding, the triangle that is not stored, a unit diagonal, and the imaginary part
+ * of a Hermitian one. A dominant diagonal keeps solutions bounded. */
 static inline void fill(const struct call *p)
 {
     uint64_t seed = 1;
@@ -203,7 +203,7 @@ static inline void fill(const struct call *p)
 
 /* --- The definition -------------------------------------------------------------------------- */
 
-/* Of the operand that has a structure, (k,k), element (i,j) of op(A). */
+/* Element (i,j) of op(A) for a structured operand (k,k). */
 static double complex structured(const struct call *p, int i, int j)
 {
     int row = is_triangular(p) && p->trans != 111 ? j : i, column = row == i ? j : i;
@@ -219,7 +219,7 @@ static double complex structured(const struct call *p, int i, int j)
     return is_triangular(p) && p->trans == 113 ? conj(x) : x;
 }
 
-/* Element (i,l) of op(X), of an operand that has none. */
+/* Element (i,l) of op(X) for an operand without structure. */
 static double complex plain(const struct call *p, int trans, const void *matrix, integer ld, int i,
                             int l)
 {
@@ -243,7 +243,7 @@ static double complex conj_if(int yes, double complex x)
     return yes ? conj(x) : x;
 }
 
-/* What C[i,j] is to be; of TRSM, what is to be 0. */
+/* The exact C[i,j]; for TRSM the residual, which should be 0. */
 static struct sum exact(const struct call *p, int i, int j)
 {
     struct sum sum = {0, 0};
@@ -274,10 +274,10 @@ static struct sum exact(const struct call *p, int i, int j)
     return sum;
 }
 
-/* Of larger problems one element in so many is judged. */
+/* Above this many multiplications only every step-th element is checked. */
 enum { JUDGED = 1 << 19 };
 
-/* True when every element of C is right, and everything else is as it was. */
+/* True when every element of C is right, and everything else is unchanged. */
 static int is_right(const struct call *p)
 {
     /* BLAS may return at once, and leave imaginary parts of a Hermitian diagonal. */
@@ -321,7 +321,7 @@ static inline void print_call(const struct call *p)
            (int)p->ldc);
 }
 
-/* Judges what came of the call, and prints a hash of C. */
+/* Checks the result of the call, and prints a hash of C. */
 static inline void judge_call(const struct call *p)
 {
     unsigned hash = 2166136261u;
@@ -334,8 +334,8 @@ static inline void judge_call(const struct call *p)
     XT_CHECK(right, "%c%s", "sdcz"[p->type], names[p->op]);
 }
 
-/* Prints what came of a call in a child, because a BLAS may end the process over it: the memory of
- * C is shared_memory(). */
+/* Makes a call in a child, because a BLAS may end the process, and prints the result. C's memory is
+ * shared_memory(). */
 static inline void call_in_child(const struct call *p)
 {
     const size_t bytes = (size_t)matrix_c.elements * type_bytes[p->type];
@@ -355,7 +355,7 @@ static inline void call_in_child(const struct call *p)
     xt_checks++;
 }
 
-/* With child processes. */
+/* Memory shared with child processes. */
 static inline char *shared_memory(size_t bytes)
 {
     char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

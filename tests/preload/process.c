@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ways in which a process goes on or ends while its threads multiply: exec, children that are
- * spawned, a main thread that leaves, ends of every kind, a signal that kills, and this library
- * opened and closed like any other. Compiled by the preload tests and linked to a BLAS with the C
- * interface. Labels are doc/contract.md's. usage: process SCENARIO [ARGUMENT]
+ * Processes that go on or end while their threads multiply: exec, spawned children, a main thread
+ * that leaves, every kind of exit, a deadly signal, and this library opened and closed by dlopen.
+ * Compiled by the preload tests and linked to a BLAS with the C interface. Labels are
+ * doc/contract.md's. usage: process SCENARIO [ARGUMENT]
  */
 #define _GNU_SOURCE
 #include <cblas.h>
@@ -30,7 +30,7 @@ static int process_side = 200, process_threads = THREADS;
 static atomic_int process_begun, process_wrong;
 static atomic_bool process_over;
 
-/* Ones: every element of C is the sum's length. */
+/* A and B are ones, so each element of C is the sum's length. */
 static int process_right(process_sgemm *sgemm)
 {
     const int side = process_side;
@@ -58,7 +58,7 @@ static void *process_loop(void *unused)
 
 static pthread_t process_thread[THREADS_MAX];
 
-/* Threads that multiply until process_over, each of which has done so once. */
+/* Starts threads that multiply until process_over, and waits until they have begun. */
 static void process_start(void)
 {
     for (int i = 0; i < process_threads; i++)
@@ -88,12 +88,12 @@ static void process_exec(const char *unused)
     exit(XT_HARD);
 }
 
-/* What exec leaves: no descriptor more than there was before the first product. */
+/* After exec the process has as many descriptors as before its first product. */
 static void process_execed(const char *count)
 {
     XT_CHECK(xt_entries("/proc/self/fd") == atoi(count), "contract 8.3: %d descriptors, %s before",
              xt_entries("/proc/self/fd"), count);
-    XT_CHECK(process_right(cblas_sgemm), "contract 8.3: the product behind exec");
+    XT_CHECK(process_right(cblas_sgemm), "contract 8.3: the product after exec");
 }
 
 static void process_spawn(const char *unused)
@@ -120,8 +120,8 @@ static void process_spawn(const char *unused)
     process_stop();
 }
 
-/* A fork beside the first products of all, so many microseconds after they may begin: whatever is
- * registered around fork may be there or not. */
+/* Forks beside the process's first products, so many microseconds after they may begin: the
+ * library's fork handlers may be registered by then or not. */
 static void process_fork_first(const char *after_us)
 {
     for (int i = 0; i < THREADS; i++)
@@ -137,7 +137,7 @@ static void process_fork_first(const char *after_us)
     process_stop();
 }
 
-/* Lingers in the middle, with the lock held that glibc's fork leaves to the child as it is. */
+/* Rests in the walk while it holds a lock that glibc's fork does not reset in the child. */
 static atomic_bool process_lingers, process_lingered;
 static int (*process_visit)(struct dl_phdr_info *, size_t, void *);
 
@@ -148,7 +148,7 @@ static int process_linger(struct dl_phdr_info *info, size_t size_bytes, void *co
     return process_visit(info, size_bytes, context);
 }
 
-/* In the place of glibc's, which it calls. */
+/* Replaces glibc's function, which it calls. */
 int dl_iterate_phdr(int (*visit)(struct dl_phdr_info *, size_t, void *), void *context)
 {
     int (*next)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
@@ -167,8 +167,8 @@ static int process_nothing(struct dl_phdr_info *info, size_t size_bytes, void *c
     return 0;
 }
 
-/* A fork while the first product, here through this library alone, looks for its BLAS among the
- * loaded objects. */
+/* Forks while the first product, made through this library alone, searches the loaded objects for
+ * its BLAS. */
 static void process_fork_walk(const char *unused)
 {
     process_lingers = true;
@@ -200,7 +200,7 @@ static int process_multiply(struct dl_phdr_info *info, size_t size_bytes, void *
     return 1;
 }
 
-/* A first product from within the program's own walk, while other threads' want to walk. */
+/* A first product inside the program's own walk, while other threads' products wait to walk. */
 static void process_walk(const char *unused)
 {
     int right = 0;
@@ -220,7 +220,7 @@ enum { CHILD_SIDE = 72, CHILD_THREADS = 3, CHILD_S = 60 };
 
 static float process_ones[CHILD_SIDE * CHILD_SIDE];
 
-/* No allocation: the child of such a process may find the lock of malloc taken. */
+/* Allocates nothing: in the child of such a process malloc's lock may be taken. */
 static bool process_multiplies(float *c)
 {
     bool right = true;
@@ -258,7 +258,7 @@ static pid_t process_make(const char *way)
 static void process_child(bool leaves, const char *way)
 {
     static float c[CHILD_SIDE * CHILD_SIDE];
-    alarm(CHILD_S); /* which ends it, and tells that it hung */
+    alarm(CHILD_S); /* ends a child that hangs */
     bool right = process_multiplies(c) && process_multiplies(c);
     pid_t grandchild = process_make(way);
     if (grandchild == 0)
@@ -269,8 +269,8 @@ static void process_child(bool leaves, const char *way)
     exit(right ? XT_PASS : XT_FAIL);
 }
 
-/* Made while threads multiply; every other one ends by exit. how: WAY COUNT WAY, the last of which
- * is how each of those makes a child that multiplies as well. Needs a BLAS that takes no locks. */
+/* Makes children while threads multiply; every other child ends by exit. how: WAY COUNT WAY: how
+ * and how many, and how each child makes one that multiplies too. Needs a BLAS without locks. */
 static void process_children(const char *how)
 {
     static float c[1 + CHILD_THREADS][CHILD_SIDE * CHILD_SIDE];
@@ -309,7 +309,7 @@ static void *process_last(void *unused)
     exit(xt_done());
 }
 
-/* Threads whose start function returns, or which leave by pthread_exit, as main does here. */
+/* Threads end by returning from their start function or by pthread_exit, as main does here. */
 static void *process_leave(void *unused)
 {
     process_wrong += !process_right(cblas_sgemm);
@@ -344,9 +344,9 @@ static void process_end(const char *how)
         pause();
 }
 
-/* As many microseconds after its threads have begun, with status 3. how: SIDE THREADS MICROSECONDS,
- * and "join": an exit handler waits for the threads, or "fork": all of that happens in a child of a
- * process that has multiplied. Contract 8.4. */
+/* Exits with status 3 so many microseconds after the threads have begun. how: SIDE THREADS
+ * MICROSECONDS, and "join": an exit handler waits for the threads, or "fork": all of that happens
+ * in a child of a process that has multiplied. Contract 8.4. */
 static void process_exit(const char *how)
 {
     char way[8] = "";
@@ -382,7 +382,7 @@ static void process_dlclose(const char *file)
         }
         XT_CHECK(sgemm != cblas_sgemm && process_right(sgemm), "contract 8.7: turn %d", i);
         XT_CHECK(dlclose(handle) == 0, "contract 8.7: dlclose");
-        usleep(20000); /* its threads sleep, and have code to do so in */
+        usleep(20000); /* its threads sleep, so their code must stay loaded */
         XT_CHECK(process_right(sgemm), "contract 8.7: closed, turn %d", i);
     }
 }

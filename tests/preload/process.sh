@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: MIT
-# A process that goes on by exec, spawns, leaves, ends or is ended while it multiplies does what it
-# does alone; and this library may be opened and closed.
-# Contract 8.2, 8.3, 8.4, 8.5, 8.7, 8.8, 8.12 (doc/contract.md).
+# A process that multiplies and calls exec, spawns, leaves main, ends or is killed does what it does
+# alone. This library may be opened and closed. Contract 8.2, 8.3, 8.4, 8.5, 8.7, 8.8, 8.12
+# (doc/contract.md).
 . "$srcdir/tests/preload/lib"
 needs_plain_library
-# -rdynamic: its dl_iterate_phdr is the one that the library calls.
+# -rdynamic, so that the library calls the program's dl_iterate_phdr.
 blas_program process -rdynamic
 stub "$tmp/libstub.so" stub -DSTUB_QUIET -DSTUB_INT=int32_t -DSTUB_CBLAS=cblas_sgemm
 compile $XG_BLAS_CFLAGS -rdynamic -o "$tmp/lockless" "$srcdir/tests/preload/process.c" \
     "$tmp/libstub.so" -Wl,-rpath,"$tmp" -lm -ldl -pthread
 export OPENBLAS_NUM_THREADS=1
 
-# ends WHAT STATUS COMMAND...: with that status, and silently but for the count of checks.
+# ends WHAT STATUS COMMAND...: the command ends with STATUS, and prints only the count of checks.
 ends() {
     what=$1
     wanted=$2
     shift 2
     "$@" >"$tmp/out" 2>"$tmp/err"
     result=$?
-    # What else may be there is the shell's word on what became of the program.
+    # Any other line is the shell's message about how the program ended.
     grep -hv -e '^[1-9][0-9]* checks, 0 failed$' -e Aborted -e Terminated "$tmp/out" "$tmp/err" \
         >"$tmp/said"
     [ $result -eq "$wanted" ] && [ ! -s "$tmp/said" ] && return
@@ -44,8 +44,8 @@ everywhere_ends() {
 program=process
 everywhere_ends 0 exec
 everywhere_ends 0 spawn
-# OpenBLAS leaves locks of its own to the child of a fork beside its first products (here one in 2000
-# hangs without this library), so the stand-in computes these.
+# A fork beside OpenBLAS's first products leaves its locks taken in the child (one in 2000 hangs
+# without this library), so the stand-in computes these.
 program=lockless
 for after_us in 0 20 60 150 400 1000; do
     everywhere_ends 0 fork_first $after_us
@@ -53,7 +53,7 @@ done
 ends "fork_walk" 0 preloaded timeout -s KILL 60 "$tmp/$program" fork_walk
 ! has_engine || ends "fork_walk, on the engine" 0 on_engine timeout -s KILL 60 "$tmp/$program" \
     fork_walk
-# Where threads allocate memory, as they do on the engine, a child that was made without handlers must
+# Where threads allocate memory, as on the engine, a child that was made without fork handlers must
 # not call fork: the C library's own locks may be taken in it.
 mkdir "$tmp/accounts"
 for way in fork _Fork clone; do
@@ -84,13 +84,13 @@ for delay in 0 200 500 1000 2000 3000 5000 7000 10000 20000; do
     done
 done
 
-# A program with AddressSanitizer, whose run-time insists on being first unless it is told not to. In
-# front of this library it is also in every child, the shell for one, whose leaks are not ours.
+# A program with AddressSanitizer, whose run-time must come first unless that check is off.
+# Preloaded, it is also in every child, such as the shell, whose leaks are not ours.
 asan=$($CC -print-file-name=libasan.so)
 if [ "$asan" != libasan.so ] && $CC -fsanitize=address $test_flags $XG_BLAS_CFLAGS -iquote "$srcdir" \
     -o "$tmp/asan" "$srcdir/tests/preload/process.c" $XG_BLAS_LIBS -lm -ldl -pthread 2>"$tmp/err" &&
     "$tmp/asan" spawn >"$tmp/out" 2>&1; then
-    preloaded "$tmp/asan" spawn >"$tmp/out" 2>&1 && fail "ASan does not mind what is in front of it"
+    preloaded "$tmp/asan" spawn >"$tmp/out" 2>&1 && fail "ASan accepts a library before it"
     grep -q 'ASan runtime does not come first' "$tmp/out" || fail "ASan: $(head -3 "$tmp/out")"
     compile -fsanitize=address -static-libasan $XG_BLAS_CFLAGS -o "$tmp/asan_static" \
         "$srcdir/tests/preload/process.c" $XG_BLAS_LIBS -lm -ldl -pthread

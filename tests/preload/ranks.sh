@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Ranks of one node on the engine: by mpirun where it is, by Slurm's jobs of examples/ with an srun of the test's own.
+# Ranks of one node on the engine: by mpirun if it is installed, and by the Slurm jobs of examples/.
 . "$srcdir/tests/preload/lib"
 needs_plain_library
 has_engine || skip "built without CUDA"
@@ -12,14 +12,14 @@ run=$builddir/tools/xgemm-run
 export XGEMM_MODE=gpu LD_LIBRARY_PATH="$XG_FAKEDRV_DIR${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" OPENBLAS_NUM_THREADS=1
 ranks=4
 
-# right_each WHAT FILE LOG: each rank's answer is right, and each has told of one product on the GPU.
+# right_each WHAT FILE LOG: each rank's answer is right, and each reports one product on the GPU.
 right_each() {
     [ "$(grep -c '^right$' "$2")" = $ranks ] || fail_with "$1: not $ranks right answers" "$2"
     [ "$(grep -c 'xgemm: 1 product.*; 1 on the GPU, 0 on the CPU' "$3")" = $ranks ] ||
         fail_with "$1: not $ranks accounts of a product on the GPU" "$3"
 }
 
-# What mpirun tells its ranks, for processes that it does not start.
+# as_ranks COMMAND...: starts ranks with the variables that mpirun sets.
 as_ranks() {
     rank=0
     while [ $rank -lt $ranks ]; do
@@ -48,7 +48,7 @@ if [ "$mpi" != as_ranks ]; then
     fi
 fi
 
-# Without being told the ranks take the node's devices in turn, and share their memory.
+# Without a setting the ranks take the node's devices in turn, and share their memory.
 FAKECUDA_DEVICES=2 XGEMM_VERBOSE=2 XGEMM_LOG=$tmp/devices $mpi "$run" "$tmp/solver" >"$tmp/out" 2>"$tmp/err" ||
     fail "on two devices: exit status $?"
 for rank in 0 1 2 3; do
@@ -59,15 +59,15 @@ whole=$(env FAKECUDA_DEVICES=2 XGEMM_VERBOSE=2 "$run" "$tmp/solver" 2>&1 | sed -
 shared=$(sed -n 's/.*multiprocessors, \(.*\) GB to use$/\1/p' "$tmp/devices" | sort -u)
 [ "$(awk "BEGIN { print ($shared - $whole / 2 < 0.06 && $whole / 2 - $shared < 0.06) }")" = 1 ] ||
     fail "on two devices: $shared GB of $whole GB for two ranks a device"
-# XGEMM_DEVICES wins, and a device that hides the others is each rank's.
+# XGEMM_DEVICES wins over the rank, and a rank that sees only one device has it alone.
 rm -f "$tmp/devices"
 FAKECUDA_DEVICES=2 XGEMM_DEVICES=1 XGEMM_VERBOSE=2 XGEMM_LOG=$tmp/devices $mpi "$run" "$tmp/solver" >"$tmp/out" 2>&1
-grep -q "of 2, by" "$tmp/devices" && fail "XGEMM_DEVICES: the rank counts all the same"
+grep -q "of 2, by" "$tmp/devices" && fail "XGEMM_DEVICES: the rank still counts"
 rm -f "$tmp/devices"
 CUDA_VISIBLE_DEVICES=0 XGEMM_VERBOSE=2 XGEMM_LOG=$tmp/devices $mpi "$run" "$tmp/solver" >"$tmp/out" 2>&1
 [ "$(grep -c 'device 0 of 1, by .*; 1 rank of' "$tmp/devices")" = $ranks ] || fail "one visible device: it is shared"
 
-# The jobs of Slurm: an srun that starts as many tasks as the job asks for.
+# Slurm's jobs, with an srun that starts as many tasks as the job asks for.
 mkdir "$tmp/bin" "$tmp/job"
 ln -s "$(cd "$builddir" && pwd)/tools/xgemm-run" "$tmp/bin/xgemm-run"
 cat >"$tmp/bin/srun" <<'SH'
@@ -96,7 +96,7 @@ esac
 SH
 chmod +x "$tmp/bin/srun" "$tmp/bin/nvidia-cuda-mps-control"
 
-# job NAME STATUS COMMAND...: as sbatch runs it, with what it says to sbatch.
+# job NAME STATUS COMMAND...: runs the job as sbatch does, with what it asks of sbatch.
 job() {
     job_name=$1
     job_status=$2

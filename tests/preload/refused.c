@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A program whose C library refuses this library memory, files or threads, one request after the
- * other: its products are right all the same (contract 9.4). Requests of other code are granted.
- * Each attempt is a process of its own. Compiled by the preload tests, with -rdynamic, and linked
- * to a BLAS with the C interface. usage: refused
+ * other. The products stay right (contract 9.4). Requests of other code are granted. Each attempt
+ * is a process of its own. Compiled by the preload tests, with -rdynamic, and linked to a BLAS with
+ * the C interface. usage: refused
  */
 #define _GNU_SOURCE
 #include <cblas.h>
@@ -19,7 +19,7 @@
 
 #include "tests/support/xt.h"
 
-/* What glibc calls its own allocator. */
+/* glibc's names for its own allocator. */
 void *__libc_malloc(size_t bytes);
 void *__libc_calloc(size_t count, size_t bytes);
 void *__libc_realloc(void *old, size_t bytes);
@@ -30,7 +30,7 @@ static uintptr_t refused_begin, refused_end; /* where this library is mapped */
 /* Shared with the attempts. */
 static struct refused_count {
     atomic_long asked; /* requests so far */
-    long nth, until;   /* the first one that is refused, and the first one that is not any more */
+    long nth, until;   /* the first request that is refused, and the next that is not */
 } * refused;
 
 static int refused_find(struct dl_phdr_info *info, size_t bytes, void *unused)
@@ -47,7 +47,7 @@ static int refused_find(struct dl_phdr_info *info, size_t bytes, void *unused)
     return 1;
 }
 
-/* Whether the request that returns there is to be refused. */
+/* Whether to refuse the request that returns to this address. */
 static int refused_now(const void *caller)
 {
     uintptr_t at = (uintptr_t)caller;
@@ -87,7 +87,7 @@ int posix_memalign(void **out, size_t align, size_t bytes)
     return *out ? 0 : ENOMEM;
 }
 
-/* The functions that this one hides. */
+/* The function of that name that this program replaces. */
 #define HIDDEN(name) ((__typeof__(name) *)dlsym(RTLD_NEXT, #name))
 
 char *strdup(const char *text)
@@ -122,7 +122,7 @@ void *mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offs
                      MAP_FAILED : HIDDEN(mmap)(at, bytes, protection, flags, fd, offset);
 }
 
-/* Products of ones, one larger than all device memory that it may have. */
+/* Products of ones; one is larger than the device memory that the library may use. */
 static int refused_products(void)
 {
     static const int sizes[][3] = {{100, 90, 80}, {300, 20, 500}, {400, 500, 300}};
@@ -144,7 +144,7 @@ static int refused_products(void)
     return wrong;
 }
 
-/* How the attempt ended: 0 where all was right. */
+/* The exit status of an attempt: 0 if all was right. */
 static int refused_attempt(long nth, long until)
 {
     int status = -1;
@@ -174,7 +174,7 @@ int main(void)
     for (long nth = 1; nth <= asked; nth++) {
         status = refused_attempt(nth, nth + 1);
         XT_CHECK(status == 0, "contract 9.4: request %ld refused: status %#x", nth, status);
-        XT_CHECK(refused->asked >= nth || nth > asked / 2, "request %ld never came", nth);
+        XT_CHECK(refused->asked >= nth || nth > asked / 2, "request %ld was not made", nth);
         if (nth % 3 == 1) {
             status = refused_attempt(nth, asked * 1000);
             XT_CHECK(status == 0, "contract 9.4: all from %ld on refused: status %#x", nth, status);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Memory, files and threads refused to the library, request after request: the products are right
-# (contract 9.4).
+# The library's requests for memory, files and threads are refused, one after the other: the
+# products stay right (contract 9.4).
 . "$srcdir/tests/preload/lib"
 needs_plain_library
 has_engine || skip "built without CUDA"
@@ -20,9 +20,9 @@ right() {
 right "one thread" XGEMM_STAGE_THREADS=1
 right "a team of 4" XGEMM_STAGE_THREADS=4
 mkdir "$tmp/accounts"
-right "told" XGEMM_STATS=1 XGEMM_VERBOSE=3 XGEMM_LOG="$tmp/log" XGEMM_TRACE="$tmp/trace" \
+right "with all reports" XGEMM_STATS=1 XGEMM_VERBOSE=3 XGEMM_LOG="$tmp/log" XGEMM_TRACE="$tmp/trace" \
     XGEMM_ACCOUNT="$tmp/accounts"
 grep -q 'XGEMM_ACCOUNT=.*: cannot write an account there (errno 28)' "$tmp/log" ||
-    fail "an account without space is not told of"
+    fail "an account without space is not reported"
 right "compared" XGEMM_MODE=compare XGEMM_STATS=1 XGEMM_LOG="$tmp/log"
 exit $status

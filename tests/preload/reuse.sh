@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Products again and again in the same memory, with other contents, from one thread and from many.
+# Products in the same memory again and again, with new contents, from one thread and from many.
 . "$srcdir/tests/preload/lib"
 blas_program fake
 export OPENBLAS_NUM_THREADS=1

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Matrices of one row, as they lie in memory, and matrices that are not read: their leading
- * dimension separates no two rows, and any number that is large enough is legal, such as one whose
- * bytes come to 2^64. Of every operation, type, order, triangle and transpose. Each call is made
- * once more with C in the place of an operand, which the caller's BLAS computes as it does alone: a
- * hash of what came of these is printed. Compiled by the preload tests, with CALL_INT. Contract 3.3
- * and 4.2 (doc/contract.md).
+ * Matrices with one row in memory, and matrices that are not read: their leading dimension
+ * separates no rows, so any number that is large enough is legal, even one whose bytes come to
+ * 2^64. Covers every operation, type, order, triangle and transpose. Each call is repeated with C
+ * in the place of an operand; the caller's BLAS computes that as without the library, and a hash of
+ * these results is printed. Compiled by the preload tests, with CALL_INT. Contract 3.3 and 4.2
+ * (doc/contract.md).
  *   row       the operations that every BLAS has
- *   row all   those too that this library alone may have: GEMMT and batches
+ *   row all   also those that this library alone may have: GEMMT and batches
  */
 #include <dlfcn.h>
 #include <stdint.h>
 
-/* The operations are called by what the dynamic linker finds, for a library may lack some. */
+/* The dynamic linker finds the operations, since a library may lack some. */
 #define WITH_STRUCTURED
 #define WITH_PRODUCTS
 #define WITH_GEMMT gemmt
@@ -33,7 +33,7 @@ static void *find(const char *name)
 
 enum { SIDE = 4, EACH = SIDE * SIDE, COUNT = 3, ELEMENTS = COUNT * EACH };
 
-/* Of A, B, C, and of C as it was. */
+/* A, B, C, and C before the call. */
 static double memory[4][2 * ELEMENTS];
 
 static void place_matrices(int type, int first, int elements)
@@ -44,7 +44,7 @@ static void place_matrices(int type, int first, int elements)
             (struct matrix){(char *)memory[i] + (size_t)first * type_bytes[type], elements};
 }
 
-/* One whose bytes come to 2^64, and the largest of all. */
+/* Leading dimensions: one whose bytes come to 2^64, and the largest. */
 enum { STEPS = 2 };
 
 static integer step_of(int type, int step)
@@ -53,8 +53,8 @@ static integer step_of(int type, int step)
     return (integer)(sizeof(integer) == 8 ? wide : wide >> 32);
 }
 
-/* Which leading dimensions lead nowhere: of C where it has one row, of the others also where
- * nothing of them is read. */
+/* Enlarges the leading dimensions that separate no rows: of C with one row, of the others also
+ * where they are not read. */
 static int enlarge(struct call *p, int step)
 {
     const int unread = p->alpha == 0 || p->k == 0;
@@ -70,7 +70,7 @@ static int enlarge(struct call *p, int step)
 
 /* --- Batches --------------------------------------------------------------------------------- */
 
-/* A call alone, or GEMM as a batch of so many, of matrices EACH elements apart. */
+/* A call alone, or GEMM as a batch of `count` matrices, EACH elements apart. */
 enum kind { ALONE, STRIDED, BATCH, KINDS };
 
 static const char *const kind_names[] = {"", "_batch_strided", "_batch"};
@@ -110,13 +110,13 @@ static void call_kind(const struct call *p, enum kind kind, int count, int step)
 {
     if (kind == ALONE)
         call(p);
-    else /* of one there is no second */
+    else /* a batch of one may have any stride */
         call_batch(p, kind, count, count > 1 ? EACH : step_of(p->type, step));
 }
 
 /* --- Forms ----------------------------------------------------------------------------------- */
 
-/* Of all that came of calls whose C overlaps. */
+/* A hash of the results of all calls whose C overlaps. */
 static unsigned overlaps_hash = 2166136261u;
 
 static void add_to_hash(const void *bytes, size_t size)
@@ -125,7 +125,7 @@ static void add_to_hash(const void *bytes, size_t size)
         overlaps_hash = (overlaps_hash ^ ((const unsigned char *)bytes)[i]) * 16777619u;
 }
 
-/* What lies where C then is must be numbers: what comes of NaN is no two libraries' alike. */
+/* The operand that C overlaps holds numbers, because results from NaN differ between libraries. */
 static void overlap(const struct call *wide, int n, enum kind kind, int count, int step)
 {
     const int is_rank_k = wide->op == HERK || wide->op == SYRK;
@@ -137,13 +137,13 @@ static void overlap(const struct call *wide, int n, enum kind kind, int count, i
                 CMPLX(2 + (double)xt_random(&seed), wide->op == HERK ? 0 : 1));
     matrix_c.at = is_rank_k || n % 2 ? matrix_a.at : matrix_b.at;
     call_kind(wide, kind, count, step);
-    if (kind == ALONE && wide->op != GEMMT) { /* the others have no library to be alone with */
+    if (kind == ALONE && wide->op != GEMMT) { /* the CPU library may lack the others */
         add_to_hash(memory[0], ELEMENTS * type_bytes[wide->type]);
         add_to_hash(memory[1], ELEMENTS * type_bytes[wide->type]);
     }
 }
 
-/* In sizes with rows that are alone. */
+/* Runs a form in sizes for which matrices have one row. */
 static void run_form(struct call plain, enum kind kind)
 {
     static const int sizes[][3] = {{1, 1, 1}, {1, 4, 1}, {4, 1, 1}, {1, 1, 4}, {1, 3, 4},
@@ -160,7 +160,7 @@ static void run_form(struct call plain, enum kind kind)
         place_matrices(plain.type, 0, ELEMENTS);
         fill(&plain);
         call_kind(&wide, kind, count, step);
-        for (int i = 0; i < count; i++) { /* the last one with all that lies behind it */
+        for (int i = 0; i < count; i++) { /* the last one with the memory behind it */
             place_matrices(plain.type, i * EACH, (i < count - 1 ? 1 : COUNT - i) * EACH);
             right = right && is_right(&plain);
         }
@@ -172,7 +172,7 @@ static void run_form(struct call plain, enum kind kind)
     }
 }
 
-/* Sizes beyond any memory, of operands that are not read. */
+/* Operands larger than any memory, which the call does not read. */
 static void run_empty(void)
 {
     if (sizeof(integer) < 8)

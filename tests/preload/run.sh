@@ -17,7 +17,7 @@ expect "standard input" "$(echo text | "$run" cat)" text
 expect "exit status" $? 9
 "$run" "$tmp/no such program" 2>/dev/null
 expect "no such program" $? 127
-# Nothing of the launcher's own lines is in what it says of a program that cannot be run.
+# The message about a program that cannot be run contains no line of the launcher's script.
 echo text >"$tmp/text"
 for wrong in 'nonexist:127:not found' "$tmp/no such file:127:not found" "$tmp/text:126:Permission denied" "$tmp:126:Permission denied"; do
     "$run" "${wrong%%:*}" 2>"$tmp/err"
@@ -64,7 +64,7 @@ expect "an XGEMM_LOG that cannot be" \
 mkfifo "$tmp/fifo" && expect "a FIFO without a reader" \
     "$(XGEMM_VERBOSE=1 XGEMM_LOG=$tmp/fifo timeout 10 "$run" echo ran 2>/dev/null)" ran
 
-# Every variable that the library reads is explained, and nothing is left of the template.
+# Every variable that the library reads is explained, and no placeholder of the template is left.
 "$run" --help >"$tmp/help" || fail "--help: exit status $?"
 "$builddir/tools/xgemm-settings" --all >"$tmp/settings" || fail "--all: exit status $?"
 for name in $(sed -n 's/.*; *\/\* \(XGEMM_[A-Z_]*\)[=: ].*/\1/p' "$srcdir/src/base/conf.h"); do
@@ -75,7 +75,7 @@ done
 grep -q "^ *$timeout, $rounds$" "$tmp/help" || fail "--help does not say what is set"
 grep '@' "$run" | grep -v '"\$@"' && fail "something is left of the template"
 
-# Installed, the library is found beside the launcher, wherever the tree has been moved.
+# An installed launcher finds the library relative to itself, wherever the tree has been moved.
 unset XGEMM_SHIM_LIB
 libdir=$(sed -n "s/^libdir='\(.*\)'/\1/p" "$run") prefix=$(sed -n "s/^prefix='\(.*\)'/\1/p" "$run")
 mkdir -p "$tmp/moved/bin" "$tmp/moved/${libdir#"$prefix"/}" "$tmp/elsewhere"
@@ -85,10 +85,10 @@ ln -s "$tmp/moved/bin/xgemm-run" "$tmp/elsewhere/run"
 expect "a moved tree" "$("$tmp/elsewhere/run" printenv LD_PRELOAD)" \
     "$(readlink -f "$tmp/moved")/${libdir#"$prefix"/}/libxgemm_shim.so"
 
-# In a build tree it is the one that was built with the launcher.
+# In a build tree it finds the library that was built with it.
 expect "a build tree" "$("$run" printenv LD_PRELOAD)" "$(readlink -f "$XG_SO")"
 
-# A and B: both runs see the input from its start, and the account says what was multiplied.
+# ab: both runs read the input from its start, and the account says what was multiplied.
 export XGEMM_SHIM_LIB="$XG_SO"
 stub "$tmp/libone.so" one -DSTUB_INT=int32_t -DSTUB_CBLAS=cblas_sgemm
 program "$tmp/main" -DCALL_INT=int32_t -DCALL_CBLAS=cblas_sgemm "$tmp/libone.so" -Wl,-rpath,"$tmp"
@@ -100,7 +100,7 @@ says "--ab" 'xgemm-run: CPU library .* s, exit status 3' 'xgemm-run: preloaded .
 "$run" --ab true 2>"$tmp/err" </dev/null
 grep -q 'no call of Level 3 BLAS or LAPACK was intercepted' "$tmp/err" || fail "--ab true: $(cat "$tmp/err")"
 
-# The first run is the program as it is, the other the program as xgemm-run runs it, and that is said.
+# ab runs the plain program first, then the program as xgemm-run runs it, and says so.
 show='echo "${OPENBLAS_THREAD_TIMEOUT-unset}"'
 said="the preloaded runs had $rounds=10000 $timeout=20"
 expect "--ab: what is set" "$("$run" --ab sh -c "$show" 2>"$tmp/err")" "$(printf 'unset\n20')"

@@ -2,14 +2,14 @@
 /*
  * Products of a process that forbids itself system calls, or the processor's clock:
  *
- *   sandbox HOW PRODUCTS SECONDS
+ * sandbox HOW PRODUCTS SECONDS
  *
- * HOW says what it does: "prctl", "syscall", "both" (syscall(SYS_prctl)) set a filter that kills,
- * "all" one for all threads, "strict" leaves read and write, "tsc" makes the clock a fault,
- * "dispatch" makes each system call a signal that kills, "query" asks and sets filters that the
- * kernel refuses, "none" does nothing. PRODUCTS come before that. Behind it come products for
- * SECONDS of the first thread and of a second one; "fork" is "prctl" with a child that multiplies
- * too. Where there is no clock thirty come, of the first thread. "right": all of them are.
+ * HOW: "prctl", "syscall" and "both" (syscall(SYS_prctl)) set a filter that kills, "all" sets one
+ * for all threads, "strict" allows read and write, "tsc" makes reading the clock a fault,
+ * "dispatch" makes each system call a signal that kills, "query" asks for filters and sets some
+ * that the kernel refuses, "fork" is "prctl" with a child that multiplies too, "none" does nothing.
+ * PRODUCTS products come before that. After it the first thread and a second one multiply for
+ * SECONDS; without a clock the first one multiplies thirty times. Prints "right" if all are right.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -41,8 +41,8 @@ static int product(int n, float *c)
 
 /* --- The sandbox ---------------------------------------------------------------------------- */
 
-/* What libc's threads and fork, and OpenBLAS, call; nothing that asks for the process, a mask of
- * signals, a file or the time. */
+/* The system calls of libc's threads and fork, and of OpenBLAS. None of them asks for the process,
+ * a mask of signals, a file or the time. */
 static struct sock_filter code[] = {
     FILTER_NUMBER,
     FILTER_ALLOW(SYS_write),
@@ -68,9 +68,9 @@ static int is(const char *how, const char *what)
     return !strcmp(how, what);
 }
 
-static volatile char dispatches; /* system calls, while it is 1 */
+static volatile char dispatches; /* system calls become signals while it is 1 */
 
-/* Nonzero: this kernel refuses. */
+/* Returns nonzero if this kernel refuses. */
 static long set_sandbox(const char *how)
 {
     if (is(how, "none"))
@@ -99,7 +99,7 @@ static long set_sandbox(const char *how)
                    is(how, "all") ? SECCOMP_FILTER_FLAG_TSYNC : 0, &filter);
 }
 
-/* --- Products behind it --------------------------------------------------------------------- */
+/* --- Products in the sandbox ---------------------------------------------------------------- */
 
 static float c_first[LARGEST * LARGEST], c_second[LARGEST * LARGEST];
 static double seconds;
@@ -112,7 +112,7 @@ static int products(float *c)
     return wrong + (count == 0);
 }
 
-/* Without the clock. */
+/* Counts products, because there is no clock. */
 static int counted_products(float *c)
 {
     int wrong = 0;
@@ -158,7 +158,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < before; i++)
         wrong += product(clockless ? 200 : LARGEST, c_first);
 
-    /* The end of a thread takes calls that the list has not got. */
+    /* The end of a thread makes system calls that the filter does not allow. */
     int alone = clockless || is(how, "all");
     if (!alone && pthread_create(&thread, NULL, second, &go))
         return 99;
@@ -177,10 +177,10 @@ int main(int argc, char **argv)
     wrong += products(c_first);
     if (!alone)
         pthread_join(thread, &result);
-    if (is(how, "fork")) /* OpenBLAS does not bear one in the midst of a product */
+    if (is(how, "fork")) /* OpenBLAS does not support a fork during a product */
         wrong += child_products();
     wrong = say(wrong + (result != NULL));
-    /* Past exit handlers: a driver's ask for the process, and OpenBLAS's end its threads. */
+    /* Skips exit handlers: a driver's ask for the process, and OpenBLAS's end its threads. */
     if (getenv("SANDBOX_EXIT") || is(how, "all"))
         _exit(wrong);
     return wrong;

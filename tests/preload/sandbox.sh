@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# A process that filters its system calls, or forbids the clock, lives on, and its products are right.
-# Contract 7.9 (doc/contract.md).
+# A process that filters its system calls, or forbids the clock, goes on, and its products are
+# right. Contract 7.9 (doc/contract.md).
 . "$srcdir/tests/preload/lib"
 needs_plain_library
 
@@ -19,13 +19,13 @@ lives() {
     [ $code = 0 ] && [ "$said" = right ] || fail "$what: exit status $code, says $said $(cat "$tmp/err")"
 }
 
-# each_mode WHAT PROGRAM HOW PRODUCTS SECONDS: with us as without us, where a process lives without us.
+# each_mode WHAT PROGRAM HOW PRODUCTS SECONDS: a process lives with the library if it does without.
 each_mode() {
-    "$2" "$3" "$4" 0.3 >"$tmp/out" 2>&1 || { echo "$1 $3 does not live without us here: not tried"; return; }
+    "$2" "$3" "$4" 0.3 >"$tmp/out" 2>&1 || { echo "$1 $3 does not live without the library here: not tried"; return; }
     for setting in XGEMM_MODE=auto XGEMM_MODE=cpu XGEMM_STATS=1; do
         lives "$1 $3 after $4 products, $setting" preloaded $setting "$2" "$3" "$4" "$5"
     done
-    # Strict mode has no call that ends all threads, and those of a driver live on.
+    # Strict mode allows no call that ends all threads, so a driver's threads would live on.
     has_engine && [ "$3" != strict ] || return
     lives "$1 $3 after $4 products, forced" on_engine SANDBOX_EXIT=1 "$2" "$3" "$4" "$5"
     lives "$1 $3 after $4 products, automatic with a device" on_engine SANDBOX_EXIT=1 XGEMM_MODE=auto "$2" "$3" "$4" "$5"
@@ -41,18 +41,18 @@ for count in $counts; do
     for how in prctl syscall both query none; do
         each_mode OpenBLAS, "$program" $how $count 0.5
     done
-    # A child of several threads creates them anew, by more calls than the list has.
+    # A child creates OpenBLAS's threads anew, by calls that the filter forbids: so one thread.
     (export OPENBLAS_NUM_THREADS=1; each_mode "OpenBLAS of one thread," "$program" fork $count 0.5; exit $status)
     status=$?
 done
-# Threads of a driver, and a start under way, are beyond us: without a device.
+# The library controls neither a driver's threads nor a start that has begun: so no device.
 if [ -n "$blas" ] && "$program" all 1 0.1 >"$tmp/out" 2>&1; then
     for mode in auto cpu; do
         lives "a filter for all threads, $mode" preloaded XGEMM_MODE=$mode "$program" all 1 0.5
     done
 fi
 
-# Questions, and a filter that the kernel refuses, close nothing: the device goes on.
+# Queries, and a filter that the kernel refuses, change nothing: the device goes on computing.
 if [ -n "$blas" ] && has_engine; then
     for how in query none; do
         on_engine XGEMM_STATS=1 "$program" $how 1 0.5 >"$tmp/out" 2>"$tmp/err"
@@ -60,7 +60,7 @@ if [ -n "$blas" ] && has_engine; then
     done
 fi
 
-# What passes keeps its result, its errno and all six arguments.
+# A call that passes keeps its result, its errno and all six arguments.
 cat >"$tmp/passes.c" <<'END'
 #include <errno.h>
 #include <stdio.h>
@@ -94,7 +94,7 @@ END
 compile -o "$tmp/passes" "$tmp/passes.c"
 preloaded "$tmp/passes" || fail "what passes: $?"
 
-# What lies where a seventh word would be is the caller's, and another thread's to write to.
+# `syscall` must not write where a seventh argument would lie: that memory is the caller's.
 cat >"$tmp/word.c" <<'END'
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -113,7 +113,7 @@ static void *add(void *unused)
     __atomic_store_n(&done, 1, __ATOMIC_RELEASE);
     return unused;
 }
-/* No more than this on its stack: the first word lies where the call begins. */
+/* Only these words are in its frame, so that the first one lies where the call begins. */
 __attribute__((noinline)) static long ask(long number)
 {
     long words[2] = {0, 0};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Calls from a thousand places of one program: the last one costs what the first one costs.
- * Compiled by the preload tests and linked to a BLAS with the C interface. Prints "right" when
- * every answer was and no place was dear, and nanoseconds a call on standard error.
+ * Compiled by the preload tests and linked to a BLAS with the C interface. Prints "right" if every
+ * answer is right and no place is slow, and the nanoseconds of a call on standard error.
  */
 #include <cblas.h>
 
@@ -22,7 +22,7 @@ static float sites_sum;
 #define SITE10 SITE SITE SITE SITE SITE SITE SITE SITE SITE SITE
 #define SITE100 SITE10 SITE10 SITE10 SITE10 SITE10 SITE10 SITE10 SITE10 SITE10 SITE10
 
-/* Calls from the first `count` places; the least nanoseconds a call of all rounds. */
+/* Calls from the first `count` places; returns the fewest nanoseconds a call of all rounds. */
 __attribute__((noinline)) static double sites_call(int count)
 {
     const float a = 2.0f, b = 3.0f;

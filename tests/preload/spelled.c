@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A library that has the names of operations.h's operations in another spelling alone, and
- * hands each call as it came to the library SPELLED_OF, which has them in the plain one. Compiled
- * by the preload tests, with CBLAS_NAME(name) and FORTRAN_NAME(name), for x86-64.
+ * A library that has operations.h's operations under another spelling only, and passes each call
+ * unchanged to the library SPELLED_OF, which has the plain names. Compiled by the preload tests,
+ * with CBLAS_NAME(name) and FORTRAN_NAME(name), for x86-64.
  */
 #include <dlfcn.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that solves least squares by LAPACK's Fortran names. Built for the machine's LAPACK,
- * whose answers it states: run it without the library, too. It prints its failures and returns 1.
+ * A program that solves least squares by the machine's LAPACK, by its Fortran names. It passes
+ * without the library too. It prints its failures and returns 1.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static routine *const functions[NAMES][XG_TYPE_COUNT] = {
     [GELSS] = {sgelss_, dgelss_, cgelss_, zgelss_}};
 static const char *const names[NAMES] = {"gels", "gelsd", "gelss"};
 
-/* LAPACK's own would print, and may stop the program. */
+/* Replaces LAPACK's, which would print and may stop the program. */
 void xerbla_(void *name, void *info)
 {
     (void)name, (void)info;
@@ -75,7 +75,7 @@ static int32_t first_of(const struct call *c, const void *work)
                                       : (int32_t) * (const float *)work;
 }
 
-/* One right-hand side, in double precision. */
+/* A call with one right-hand side, in double precision. */
 static struct call call_of(int name, int32_t m, int32_t n, double *a, double *b, double *s)
 {
     return (struct call){.name = name,
@@ -90,8 +90,7 @@ static struct call call_of(int name, int32_t m, int32_t n, double *a, double *b,
                          .s = s};
 }
 
-/* With the workspace that LAPACK asks for, whose size stands in it afterwards; or with a given one.
- */
+/* Solves with the workspace that LAPACK asks for, which then holds its size, or with lwork. */
 static void solve(struct call *c, int32_t lwork)
 {
     double asked[2] = {0}, asked_real[2] = {0};
@@ -108,7 +107,7 @@ static void solve(struct call *c, int32_t lwork)
     c->info = c->rank = -99;
     call_with(c, work, rwork, iwork);
     XT_CHECK(c->info || lwork || first_of(c, work) == first_of(c, asked),
-             "%s: the workspace says %d, not %d", names[c->name], first_of(c, work),
+             "%s: the workspace holds %d, not %d", names[c->name], first_of(c, work),
              first_of(c, asked));
     free(work);
     free(rwork);
@@ -117,7 +116,7 @@ static void solve(struct call *c, int32_t lwork)
 
 /* --- Right ----------------------------------------------------------------------------------- */
 
-/* The rows of GELSS's A are right singular vectors. */
+/* GELSS leaves right singular vectors in the rows of A. */
 static void check_vectors(const struct dense *a, const struct matrix *left_in_a, const double *s,
                           enum xg_type type)
 {
@@ -131,7 +130,7 @@ static void check_vectors(const struct dense *a, const struct matrix *left_in_a,
                     (long long)j);
 }
 
-/* Random numbers times scale; of a deficient matrix the last column is the first one. */
+/* Random numbers times scale; in a deficient matrix the last column equals the first one. */
 static void fill(struct matrix *a, double scale, bool deficient)
 {
     const int64_t last = a->view.columns - 1;
@@ -144,7 +143,7 @@ static void fill(struct matrix *a, double scale, bool deficient)
     memcpy(a->before, a->view.at, a->bytes);
 }
 
-/* So that squares do not underflow; the solution is as before. */
+/* Divides by scale, so that squares do not underflow; the solution stays the same. */
 static void unscale(struct dense *x, double scale)
 {
     for (int64_t i = 0; i < x->rows * x->columns; i++)
@@ -209,8 +208,7 @@ static void test_right(int name, enum xg_type type)
             test_one(name, type, &all[i]);
 }
 
-/* A bound that is a singular value itself, or that of rounding errors: the rank is LAPACK's choice.
- */
+/* The bound is a singular value itself, or as small as rounding errors: LAPACK chooses the rank. */
 static void test_bound(int name)
 {
     enum { M = 90, N = 30 };
@@ -236,7 +234,7 @@ static void test_bound(int name)
 
 /* --- What LAPACK reports --------------------------------------------------------------------- */
 
-/* The first illegal argument's number, negative; operands are untouched. */
+/* info is the first illegal argument's number, negative; operands stay unchanged. */
 static void test_illegal(int name)
 {
     enum { M = 100, N = 30 };
@@ -267,7 +265,7 @@ static void test_illegal(int name)
     }
 }
 
-/* A = 0 has the rank 0, and all of B becomes 0. */
+/* A = 0 has rank 0, and all of B becomes 0. */
 static void test_zero(int name)
 {
     enum { M = 100, N = 30 };
@@ -282,7 +280,7 @@ static void test_zero(int name)
         XT_CHECK(b[i] == 0, "%s of 0: B has %g", names[name], b[i]);
 }
 
-/* The other forms of GELS, and a matrix of lower rank. */
+/* Other forms of GELS, and a matrix of lower rank. */
 static void test_forms(void)
 {
     double a[8], b[4], s[1];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Multiplies in a thread with little stack. Compiled by the preload tests and linked to a BLAS with
- * the C interface that needs little itself. usage: stack KIBIBYTES COUNT
- * The first product of the process is such a thread's, and so are the others, a thread each. Prints
- * "right" when all were; a stack that overflows ends it.
+ * Multiplies in threads with little stack, each with one product, the first one of the process
+ * included. Prints "right" if all are right; a stack that overflows ends the process. Compiled by
+ * the preload tests and linked to a BLAS with the C interface that needs little stack itself.
+ * usage: stack KIBIBYTES COUNT
  */
 #include <pthread.h>
 #include <stdbool.h>

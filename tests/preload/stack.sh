@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# A thread with the smallest stack that the system allows multiplies, as it does without the library.
+# A thread with the smallest stack that the system allows multiplies as it does without the library.
 # The driver is not called on such a thread, because its needs are unknown. Contract 10.5.
 . "$srcdir/tests/preload/lib"
 needs_plain_library

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a process is like before and after its products, wherever they run: nothing that a program
- * can see but C has changed. Compiled by the preload tests and linked to a BLAS with the C
- * interface; it passes without the library too. Labels are doc/contract.md's.
- * usage: state SCENARIO
+ * Compares a process before and after its products, wherever they run: of what a program can see
+ * only C has changed. Compiled by the preload tests and linked to a BLAS with the C interface; it
+ * passes without the library too. Labels are doc/contract.md's. usage: state SCENARIO
  */
 #define _GNU_SOURCE
 #include <cblas.h>
@@ -64,7 +63,7 @@ static void state_multiply(const struct state_product *p, float beta)
                 p->n, beta, p->c, p->n);
 }
 
-/* Every 17th element is judged; C was i % 3 before. */
+/* Checks every 17th element; C was i % 3 before. */
 static int state_right(const struct state_product *p, float beta)
 {
     for (int e = 0; e < p->m * p->n; e += 17) {
@@ -79,7 +78,7 @@ static int state_right(const struct state_product *p, float beta)
 
 static const int state_sizes[][3] = {{3, 4, 5}, {64, 64, 64}, {300, 200, 250}, {500, 30, 400}};
 
-/* One of a few sizes; true when it is right. */
+/* Computes a product of one of four sizes; true if it is right. */
 static int state_turn(int turn)
 {
     const int *size = state_sizes[turn % 4];
@@ -113,7 +112,7 @@ static void state_errno(void)
     }
 }
 
-/* Each of them is another name, which is looked for at its first call. */
+/* Calls another name for each number; the library searches for each at its first call. */
 static void state_multiply_named(int name)
 {
     enum { SIZE = 40 };
@@ -144,7 +143,7 @@ static void state_multiply_named(int name)
     }
 }
 
-/* What the dynamic linker has to tell, or has told, is the program's own. */
+/* The dynamic linker's errors, pending or returned, stay the program's own. */
 static void state_dlerror(void)
 {
     char opened[256], looked[256];
@@ -156,7 +155,7 @@ static void state_dlerror(void)
             i % 3 ? dlopen("/nowhere/libnone.so", RTLD_NOW) : dlsym(RTLD_DEFAULT, "state_none");
         if (i % 3 == 2)
             held = dlerror();
-        state_multiply_named(i / 3 + i % 3); /* not always the same way */
+        state_multiply_named(i / 3 + i % 3); /* in varying order */
         const char *after = held ? held : dlerror();
         XT_CHECK(!found && after && !strcmp(after, pending), "contract 7.8: %s",
                  after ? after : "nothing");
@@ -177,7 +176,7 @@ static void state_rounding(void)
     }
 }
 
-/* An exact product raises no flag and meets no trap; those that are there stay. */
+/* An exact product raises no flag and causes no trap; flags that were raised stay. */
 static void state_flags(void)
 {
     static const int flags[] = {0, FE_OVERFLOW, FE_INVALID | FE_INEXACT, FE_ALL_EXCEPT};
@@ -200,7 +199,7 @@ static void state_flags(void)
     }
 }
 
-/* Traps that stay until the process has ended: what is printed at exit meets none. */
+/* Traps stay enabled until the process has ended: the report at exit causes none. */
 static void state_traps(void)
 {
     state_turns(24);
@@ -209,7 +208,7 @@ static void state_traps(void)
     XT_CHECK(state_turn(0) && state_turn(2), "contract 7.2: products under traps");
 }
 
-/* Subnormal numbers flushed to zero, and taken for zero. */
+/* Subnormal results become zero, and subnormal operands count as zero. */
 static void state_flush(void)
 {
 #if defined(__x86_64__)
@@ -233,7 +232,7 @@ static void state_handler(int number)
     (void)number;
 }
 
-/* Products of another thread at the same time: the product that needs a second lane creates it. */
+/* Another thread multiplies at the same time: a product that needs a second lane creates it. */
 static atomic_bool state_over;
 
 static void *state_beside(void *unused)
@@ -269,7 +268,7 @@ static void state_signals(void)
     memset(before, 0, sizeof before);
     for (int i = 1; i <= SIGNALS; i++)
         sigaction(i, NULL, &before[i]);
-    raise(SIGUSR2); /* pending, and still so afterwards */
+    raise(SIGUSR2); /* stays pending */
     pthread_t beside;
     void *other = stack;
     if (pthread_create(&beside, NULL, state_beside, stack) != 0)
@@ -306,7 +305,7 @@ static void state_strike(int number)
     state_elsewhere += !pthread_equal(pthread_self(), state_main);
 }
 
-/* Signals all the time, whose handler restarts no system call; none reaches a thread of ours. */
+/* Signals all the time, whose handler restarts no system call. The library's threads get none. */
 static void state_storm(void)
 {
     const struct itimerval often = {{0, 300}, {0, 300}}, never = {{0, 0}, {0, 0}};
@@ -323,7 +322,7 @@ static void state_storm(void)
 
 /* --- Everything else that a process has ---------------------------------------------------- */
 
-/* What /proc says of the open descriptors, those of the look itself apart. */
+/* Lists the open descriptors from /proc, except the one that reads the list. */
 static void state_descriptors(char *text, size_t size)
 {
     DIR *folder = opendir("/proc/self/fd");
@@ -412,7 +411,7 @@ static size_t state_bytes(void)
 #endif
 }
 
-/* After each size was seen products leave nothing behind, however many there are. */
+/* After each size was computed once, products leave nothing behind, however many follow. */
 static void state_held(void)
 {
     enum { SEEN = 48, MORE = 480 };

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-# A process is the same after its products as before, holds no more, and leaves nothing behind but
-# what it was told to write.
-# Contract 1.1, 7.1, 7.2, 7.3, 7.5, 7.6, 7.8, 8.6, 10.1, 10.2, 10.4 (doc/contract.md).
+# A process has the same state after its products as before, holds no more memory, and leaves only
+# the files that it was told to write. Contract 1.1, 7.1, 7.2, 7.3, 7.5, 7.6, 7.8, 8.6, 10.1, 10.2,
+# 10.4 (doc/contract.md).
 . "$srcdir/tests/preload/lib"
 needs_plain_library
 blas_program state -frounding-math
 export OPENBLAS_NUM_THREADS=1
 
-# kept WHAT SCENARIO COMMAND...: the program finds all as it was; messages: none.
+# kept WHAT SCENARIO COMMAND...: the program finds its state unchanged, and there are no messages.
 kept() {
     what=$1
     scenario=$2
@@ -20,7 +20,7 @@ kept() {
     fail "$what, $scenario: exit status $result, or messages (contract 10.2)"
 }
 
-# A place of its own, in which nothing may appear: contract 10.4.
+# Folders of the test's own, in which no file may appear: contract 10.4.
 mkdir "$tmp/folder" "$tmp/home" "$tmp/temporary" "$tmp/accounts"
 HOME=$tmp/home TMPDIR=$tmp/temporary
 export HOME TMPDIR
@@ -29,7 +29,7 @@ lacks=
 for scenario in errno dlerror rounding flags traps flush signals storm process held; do
     (cd "$tmp/folder" && "$tmp/state" $scenario) >"$tmp/out" 2>&1 || {
         head -5 "$tmp/out"
-        lacks="$lacks $scenario" # a CPU library that does not keep it itself is no standard
+        lacks="$lacks $scenario" # a CPU library that changes it is no standard
         continue
     }
     kept "on the CPU" $scenario preloaded XGEMM_MODE=cpu
@@ -48,8 +48,8 @@ case $lacks in
 *errno*|*dlerror*|*signals*|*held*) fail "the test itself fails without the library:$lacks" ;;
 esac
 
-# What dlerror says, whichever way the caller's library is found: main.c prints it behind
-# each run, as it does without the library.
+# dlerror, by each way in which the caller's library is found: main.c prints what it returns after
+# each run, which must be the same as without the library.
 lp64='-DSTUB_INT=int32_t -DSTUB_QUIET'
 call_c='-DCALL_INT=int32_t -DCALL_CBLAS=cblas_sgemm'
 link="-L$tmp -Wl,-rpath,$tmp"
@@ -66,7 +66,7 @@ for name in one two; do
 done
 plugin "$tmp/given.so" $call_c -DCALL_NAMELESS
 
-# told_right HOW FILE: what the runs of main.c found.
+# told_right HOW FILE: main.c printed in FILE what dlerror must return.
 told_right() {
     awk -v how="$1" '
         $1 == "told" || $1 == "dlerror" {
@@ -78,7 +78,7 @@ told_right() {
     ' "$2"
 }
 
-# same_dlerror WHAT PROGRAM ARGUMENT...: with the library as without it; $with is its environment.
+# same_dlerror WHAT PROGRAM ARGUMENT...: dlerror stays the same; $with is the environment.
 same_dlerror() {
     what=$1 prog=$2
     shift 2

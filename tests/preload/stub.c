@@ -2,17 +2,17 @@
 /*
  * A stand-in for a BLAS: right answers, and a line on standard error for each call, so that a test
  * can tell which of several libraries a call reached. Compiled by the preload tests, with
- *   STUB          what it calls itself
+ *   STUB          its name in these lines
  *   STUB_CBLAS    name of its C entry, if it has one
  *   STUB_FORTRAN  name of its Fortran entry, if it has one
  *   STUB_INT      its integers: int32_t or int64_t
  *   STUB_VIA_PLT  the C entry calls the Fortran one by its name, as reference BLAS does
  *   STUB_ISAMAX   has isamax_
- *   STUB_QUIET    says nothing
- *   STUB_COUNT    name of the function that says with how many threads it computes; they are 4, or
- *                 what stub_set_threads was told last
- *   STUB_PARALLEL name of the function that says how it was built: STUB_BUILT; with STUB_ASKED_MS
- * it takes so long, and says that it was asked
+ *   STUB_QUIET    prints nothing
+ *   STUB_COUNT    name of the function that returns its number of threads, 4 or
+ *                 the last argument of stub_set_threads
+ *   STUB_PARALLEL name of the function that returns how it was built, STUB_BUILT;
+ *                 with STUB_ASKED_MS it takes so long, and prints that it was asked
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What shim/threads.c finds out about a library: threads FILE POOL [SETTER].
- *   POOL    whose threads they are, as enum xg_pool calls it, in small letters
- *   SETTER  the function that changes how many they are; none: nothing is to be known about them.
+ * Checks what shim/threads.c finds out about a library: threads FILE POOL [SETTER].
+ *   POOL    the pool of its threads, a name of enum xg_pool in small letters
+ *   SETTER  the function that sets their number; none: the number must be unknown.
  *           omp_set_num_threads: inside a parallel region there is one (compiled with OpenMP).
  * Compiled by threads.sh together with shim/threads.c and what that needs.
  */
@@ -51,7 +51,7 @@ static void check_region(const struct shim_threads *threads)
 }
 #endif
 
-/* What was found one way. False: the test itself is broken. */
+/* Checks what one of the two searches found. False: the test itself is broken. */
 static bool check(const struct shim_threads *found, void *handle, int argc, char **argv)
 {
     struct shim_threads threads = *found;
@@ -75,7 +75,7 @@ static bool check(const struct shim_threads *found, void *handle, int argc, char
     if (openmp)
         check_region(&threads);
 #endif
-    /* Only OpenBLAS is known to leave its threads alone where a product is small. */
+    /* Only OpenBLAS is known to compute a small product on one thread. */
     if (strstr(argv[2], "openblas"))
         XT_CHECK(shim_threads_count(&threads, &small) == 1, "64");
     return true;
@@ -94,7 +94,7 @@ int main(int argc, char **argv)
     shim_threads_find(handle, NULL, &threads);
     if (!check(&threads, handle, argc, argv))
         return XT_HARD;
-    /* Without the dynamic linker's lock: not where another OpenMP comes before the library's. */
+    /* Without the linker's lock the first OpenMP is found, which for kmp is not the library's. */
     if (!strcmp(argv[2], "kmp"))
         return xt_done();
     shim_threads_find(NULL, map->l_ld, &threads);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Whose threads a CPU library has and how many, asked of stand-ins and of the libraries installed here.
+# Which threads a CPU library has and how many, found for stand-ins and for the installed libraries.
 . "$srcdir/tests/preload/lib"
 needs_plain_library
 unset OPENBLAS_NUM_THREADS OMP_NUM_THREADS OMP_DYNAMIC BLIS_NUM_THREADS
@@ -14,13 +14,13 @@ $CC $test_flags $paths -fopenmp -o "$tmp/threads_openmp" $sources -ldl -pthread 
     2>"$tmp/err" && openmp=yes
 asked=0
 
-# asks FILE POOL [SETTER]: the library says what it should.
+# asks FILE POOL [SETTER]: finds this pool of threads, and their number.
 asks() {
     "$tmp/threads" "$@" >"$tmp/out" 2>&1 || fail_with "$*" "$tmp/out"
     asked=$((asked + 1))
 }
 
-# Each name by which a library may go; what has none of them is unknown.
+# Each name that tells the pool of a library; a library with none of them has an unknown one.
 while read -r pool name parallel built; do
     stub "$tmp/lib$name.so" "$name" $lp64 -DSTUB_COUNT="$name" \
         ${parallel:+-DSTUB_PARALLEL=$parallel -DSTUB_BUILT=$built}
@@ -42,13 +42,13 @@ LIST
 stub "$tmp/libnameless.so" nameless $lp64
 asks "$tmp/libnameless.so" unknown
 
-# A library of entries alone, over the one that computes, as Debian's libblas.so.3 over OpenBLAS.
+# A library that passes its calls to the one that computes, as Debian's libblas.so.3 to OpenBLAS.
 stub "$tmp/libentries.so" entries $lp64 -Wl,--no-as-needed -L"$tmp" -Wl,-rpath,"$tmp" \
     -lscipy_openblas_get_num_threads
 asks "$tmp/libentries.so" openblas stub_set_threads
 
-# OpenMP builds: the count is OpenMP's, and one inside a parallel region. The program's own OpenMP
-# comes before the library's, and counts for nothing where the library has none.
+# An OpenMP build has OpenMP's number of threads, and one inside a parallel region. The program's
+# own OpenMP comes before the library's, and does not count if the library has none.
 if [ "$openmp" = yes ]; then
     stub "$tmp/libomp2.so" omp2 $lp64 -DSTUB_COUNT=openblas_get_num_threads \
         -DSTUB_PARALLEL=openblas_get_parallel -DSTUB_BUILT=2 -fopenmp -Wl,--no-as-needed
@@ -69,7 +69,7 @@ if [ "$openmp" = yes ]; then
     [ -z "$intel" ] || LD_PRELOAD=$intel asks "$tmp/libomp2.so" kmp omp_set_num_threads
 fi
 
-# What is installed.
+# Installed libraries.
 installed() {
     [ -z "$1" ] || asks "$@"
 }
@@ -87,25 +87,25 @@ for python in ${PYTHON:-python3} /usr/bin/python3; do
     done
 done
 
-# The library itself asks the one that it found.
+# The preloaded library asks the BLAS that it found.
 program "$tmp/main" -DCALL_INT=int32_t -DCALL_CBLAS=cblas_sgemm -L"$tmp" -Wl,-rpath,"$tmp" \
     -lopenblas_get_num_threads
 preloaded XGEMM_VERBOSE=2 XGEMM_MODE=cpu "$tmp/main" own 5 >"$tmp/out" 2>&1
 grep -q 'openblas_get_num_threads.so, 32-bit integers, threads 4 ' "$tmp/out" ||
-    fail_with "the library does not say how many threads there are" "$tmp/out"
+    fail_with "the library does not report the number of threads" "$tmp/out"
 
-# Threads that meet at the first call of a name, of which there are two, look for the library once, and not each.
+# Threads that call a name for the first time together, here two names, search for the library once.
 stub "$tmp/libslow.so" slow $lp64 -DSTUB_FORTRAN=sgemm_ -DSTUB_COUNT=openblas_get_num_threads \
     -DSTUB_PARALLEL=openblas_get_parallel -DSTUB_BUILT=1 -DSTUB_ASKED_MS=10
 compile -pthread $XG_BLAS_CFLAGS -o "$tmp/fake" "$srcdir/tests/preload/fake.c" -L"$tmp" -Wl,-rpath,"$tmp" -lslow
 "$tmp/fake" 0 12 8 >"$tmp/alone" 2>/dev/null || exit 99
 preloaded XGEMM_MODE=cpu "$tmp/fake" 0 12 8 >"$tmp/out" 2>"$tmp/err" && cmp "$tmp/alone" "$tmp/out" ||
-    fail "a product of a meeting is wrong"
+    fail "a product of threads that start together is wrong"
 count=$(grep -c 'slow: asked' "$tmp/err")
-[ "$count" = 2 ] || fail "threads that meet asked $count times"
-[ "$(grep -c 'slow: [CF]' "$tmp/err")" = 288 ] || fail "a product of a meeting was not the library's"
+[ "$count" = 2 ] || fail "threads that start together asked $count times"
+[ "$(grep -c 'slow: [CF]' "$tmp/err")" = 288 ] || fail "a product of threads that start together missed the library"
 
-# The count is the program's: while the engine starts, and after, another thread reads it as it was set.
+# The number of threads stays: another thread reads it unchanged while the engine starts, and after.
 openblas=$(real libopenblas.so.0)
 if [ -n "$openblas" ] && has_engine; then
     compile -pthread -o "$tmp/count" "$srcdir/tests/preload/count.c" "$openblas"

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Multiplies in processes that end in every way. Compiled by the tests of the launcher and linked
- * to a BLAS with the C interface. usage: tool WAY...   each in a child of its own, one
- * product each: exit, _exit, kill   how it ends exec                goes on as this program, which
- * multiplies again and ends by _exit spin                multiplies for 2.5 s Without one it
- * multiplies itself and ends by _exit. Exit status: 3.
+ * Multiplies in processes that end in every way. Compiled by the launcher's tests and linked to a
+ * BLAS with the C interface. usage: tool WAY..., each in a child of its own, with one product:
+ *   exit, _exit, kill  how the child ends
+ *   exec               it runs this program again, which multiplies and ends by _exit
+ *   spin               it multiplies for 2.5 s
+ * Without a WAY the program multiplies itself and ends by _exit. Exit status: 3.
  */
 #include <signal.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# xgemm-run's subcommands: which program runs, with what, how often; what is said of it; how all of it ends.
+# xgemm-run's subcommands: which program runs, with what, how often; what they print; how they end.
 . "$srcdir/tests/preload/lib"
 needs_plain_library
 run=$builddir/tools/xgemm-run
@@ -11,7 +11,7 @@ library=$(readlink -f "$XG_SO")
 quiet_stub "$tmp/libone.so"
 compile -o "$tmp/tool" "$srcdir/tests/preload/tool.c" "$tmp/libone.so" -Wl,-rpath,"$tmp"
 
-# --- Which subcommand, which options -----------------------------------------------------------------
+# --- Which subcommand, which options --------------------------------------------------------------
 
 for name in doctor top; do
     printf '#!/bin/sh\necho "the program %s: $*"\n' $name >"$tmp/bin/$name"
@@ -57,7 +57,7 @@ calibrate -n 3
 env --keep-env true
 END
 
-# --- env ---------------------------------------------------------------------------------------------
+# --- env ------------------------------------------------------------------------------------------
 
 export XGEMM_SPIN=short
 expect "env" "$("$run" env)" "$(printf "export LD_PRELOAD='%s';\nexport OPENBLAS_THREAD_TIMEOUT='20';\nexport GOMP_SPINCOUNT='10000';" "$library")"
@@ -70,8 +70,8 @@ expect "eval, an older LD_PRELOAD" "$(LD_PRELOAD='libm.so.6 libdl.so.2' sh -c "$
     "$(printf '%s:libm.so.6 libdl.so.2\n20' "$library")"
 unset XGEMM_SPIN
 
-# No value runs a word of its own, in either form of eval, and each stays what it is: also among files
-# that its words would match as patterns. Only what eval would change is refused, and then nothing is set.
+# No value is run as a command, in either form of eval, and each stays unchanged, also beside files
+# that match its words as patterns. Values that eval would change are refused; nothing is set then.
 mkdir "$tmp/hostile" && cd "$tmp/hostile" || exit 99
 touch "XGEMM_SPIN='a*b';" "XGEMM_SPIN='a'\\*'b';" "XGEMM_SPIN=a*b;" "XGEMM_SPIN='axb';" "XGEMM_SPIN=axb;"
 set -- short 'a b' 'a  b' ' a ' 'x; touch BAD' 'keep touch=BAD A$(touch${IFS}BAD)=1' '$(touch BAD)' \
@@ -101,9 +101,9 @@ expect "env, a library with a strange name" "$(XGEMM_SHIM_LIB="$PWD/it's/lib\$(x
 expect "env, nowhere to print" "$("$run" env >/dev/full 2>/dev/null; echo $?)" 125
 cd "$OLDPWD" || exit 99
 
-# --- ab ----------------------------------------------------------------------------------------------
+# --- ab -------------------------------------------------------------------------------------------
 
-# Runs in turns, the first of which is now the one, now the other; every process is counted.
+# ab alternates the runs and which one comes first, and counts every process.
 "$run" ab -n 5 sh -c 'echo "${XGEMM_MODE-gpu}" >>"$1"; [ -n "${XGEMM_ACCOUNT-}" ] || sleep 0.5
     exec "$2" exit _exit kill exec' sh "$tmp/turns" "$tmp/tool" >"$tmp/out" 2>"$tmp/err"
 expect "ab: exit status" $? 3
@@ -119,14 +119,14 @@ sed -n '$p' "$tmp/err" | grep -q '^xgemm-run: verdict: [0-9.]* times as slow wit
 says "ab: the default" 'preloaded .* s (median of 5 runs' ': p = [01]'
 grep -q 'runs had' "$tmp/err" && fail "ab --keep-env says that it set something"
 
-# Of too few runs nothing is claimed, nor of a program that multiplies nothing.
+# ab claims nothing for too few runs, or for a program without products.
 "$run" ab -n3 true 2>"$tmp/err" || fail "ab true: exit status $?"
 expect "ab true: verdict" "$(sed -n '$p' "$tmp/err")" \
     'xgemm-run: verdict: too few runs to say whether the library makes a difference, and no product was counted.'
 says "ab true" 'a test for chance needs 4 runs of each' 'no process left an account: no call of Level 3 BLAS or LAPACK' doctor
 grep -q 'is real\|p = ' "$tmp/err" && fail "ab -n 3 claims what it cannot know"
 
-# An account of a library of another release is refused, said so once, and is not taken for none.
+# An account of another release is refused with one message, and does not count as no account.
 for command in 'ab -n 2' top; do
     "$run" $command sh -c '[ -z "${XGEMM_ACCOUNT-}" ] ||
         printf "xgacct\n\000\001\000\000\000" | tee "$XGEMM_ACCOUNT/7" >"$XGEMM_ACCOUNT/8"
@@ -135,15 +135,15 @@ for command in 'ab -n 2' top; do
     grep -q 'left an account' "$tmp/err" && fail "$command: a foreign account is taken for none"
 done
 
-# One that the program's limits forbid is not taken for no calls either.
+# An account that the program's limits forbid is not reported as no calls either.
 "$run" top sh -c 'ulimit -f 100; exec "$0" exit' "$tmp/tool" >"$tmp/out" 2>"$tmp/err"
 says "top: no account" 'cannot write an account there' 'or its account could not be written'
 
-# What a run leaves behind does not run beside the next one.
+# A process that one run leaves behind does not run beside the next run.
 "$run" --ab sh -c 'echo "${XGEMM_MODE-gpu}" >>"$0"; { sleep 0.5; echo late >>"$0"; } &' "$tmp/late" 2>"$tmp/err"
 expect "ab: what is left behind" "$(sed -n 1,3p "$tmp/late" | tr '\n' ' ')" 'cpu late gpu '
 
-# Runs that end differently, and by a signal.
+# Runs that end differently, one of them by a signal.
 : >"$tmp/count"
 "$run" ab -n 2 sh -c 'echo >>"$0"; [ "$(wc -l <"$0")" != 3 ] || kill -USR2 $$' "$tmp/count" 2>"$tmp/err"
 expect "ab: the status of one run" $? $((128 + $(kill -l USR2 2>/dev/null || echo 12)))
@@ -151,13 +151,13 @@ says "ab: a run that differs" 'preloaded .*exit status 0 (1 of 2 runs), 140 (1 o
     'ended with different statuses'
 grep -q 'times as fast' "$tmp/err" && fail "ab compares the time of a run that a signal ended"
 
-# The user's log is the user's.
+# XGEMM_LOG stays the user's.
 XGEMM_STATS=1 XGEMM_LOG=$tmp/log "$run" ab -n 2 "$tmp/tool" exit exit 2>"$tmp/err"
 expect "ab: XGEMM_LOG" "$(grep -c '^xgemm: 1 product' "$tmp/log")" 4
 expect "ab: not XGEMM_LOG" "$(grep -c '^xgemm: ' "$tmp/err")" 1
 expect "ab: not XGEMM_LOG, the sum" "$(grep -c '^xgemm: 2 products' "$tmp/err")" 1
 
-# --- Signals, and programs that are none --------------------------------------------------------------
+# --- Signals, and files that are no programs ------------------------------------------------------
 
 for command in ab top; do
     "$run" $command sh -c 'kill -TERM $PPID; exec sleep 20' >"$tmp/out" 2>"$tmp/err"
@@ -167,7 +167,7 @@ for command in ab top; do
     "$run" $command "$tmp/turns" 2>"$tmp/err"
     expect "$command: no program that runs" $? 126
 done
-# What a shell starts in the background ignores SIGINT, and so may this test.
+# A shell starts background commands with SIGINT ignored, and this test may be one.
 heeds='env --default-signal=INT'
 $heeds true 2>/dev/null || heeds=
 $heeds "$run" ab -n 3 sh -c 'kill -INT $PPID; exec sleep 20' 2>"$tmp/err"
@@ -177,7 +177,7 @@ expect "top: a signal that the program handles" $? 9
 "$run" top sh -c 'kill -SEGV $$' 2>"$tmp/err"
 expect "top: the program's signal" $? 139
 
-# --- top ---------------------------------------------------------------------------------------------
+# --- top ------------------------------------------------------------------------------------------
 
 expect "top: input and output" "$(echo text | "$run" top cat 2>"$tmp/err")" text
 "$run" --top "$tmp/tool" spin kill exit 2>"$tmp/err"
@@ -185,13 +185,13 @@ expect "top: exit status" $? 3
 says "top" '^xgemm-run: [1-9][0-9]* products/s, GPU [0-9]* % ([0-9]* % of FLOP), .* GB/s, 3 processes$' \
     '^xgemm-run: [1-9][0-9]* products in 3 processes; '
 
-# The reader of what it says is gone: the program still runs to its end.
+# When the reader of top's output is gone, the program still runs to its end.
 expect "top: a closed pipe" "$({ "$run" top sh -c 'sleep 1.5; kill -PIPE $$' 2>&1; echo $? >"$tmp/out"; } | :
     cat "$tmp/out")" 141
 expect "top: a closed pipe, and a program that ends well" \
     "$({ "$run" top sh -c 'sleep 1.5; exit 7' 2>&1; echo $? >"$tmp/out"; } | :; cat "$tmp/out")" 7
 
-# --- doctor, report: their programs are found and get what they need ----------------------------------
+# --- doctor, report: their programs are found and get what they need ------------------------------
 
 prefix=$(sed -n "s/^prefix='\(.*\)'/\1/p" "$run") libdir=$(sed -n "s/^libdir='\(.*\)'/\1/p" "$run")
 libexec=$(sed -n "s/^pkglibexecdir='\(.*\)'/\1/p" "$run")
@@ -240,7 +240,7 @@ expect "report: no Python" "$?:$(cat "$tmp/out")" 125:
 expect "report: no such folder" "$?:$(cat "$tmp/out")" 125:
 "$run" report -o "$tmp" sh -c 'echo ran' >"$tmp/out" 2>"$tmp/err"
 expect "report: a folder" "$?:$(cat "$tmp/out")" 125:
-# Whatever keeps the page or the accounts from being written is said before the program runs.
+# An error that prevents the page or the accounts is reported before the program runs.
 ln -s "$tmp/no/page" "$tmp/nowhere-page"
 for page in "$tmp/none-yet/" "$tmp/few/sh/page" "$tmp/nowhere-page" "$tmp/$(printf %0300d 0)"; do
     "$run" report -o "$page" sh -c 'echo ran' >"$tmp/out" 2>"$tmp/err"
@@ -266,7 +266,7 @@ chmod 755 "$tmp/old-python/python3"
 PATH=$tmp/old-python:$PATH "$run" report -o "$tmp/page" sh -c 'echo ran' >"$tmp/out" 2>"$tmp/err"
 expect "report: an older Python" "$?:$(cat "$tmp/out"):$(grep -c 'Python 3.8' "$tmp/err")" 125::1
 
-# A page or a program whose name begins as an option does, and a folder named from where the program was.
+# Names that begin as an option does, and a folder relative to where the launcher started.
 printf '#!/bin/sh\nexec "%s" exit\n' "$tmp/tool" >"$tmp/bin/-odd"
 chmod 755 "$tmp/bin/-odd"
 for page in -x.html --help -o; do
@@ -290,13 +290,13 @@ rm "$moved/xgemm-report"
     expect "report: no program that writes it" "$?:$(cat "$tmp/out")" 125:
 }
 
-# Nothing is left behind, whatever became of the runs.
+# Nothing is left behind, however the runs ended.
 expect "folders" "$(ls "$TMPDIR")" ''
 
-# --- Set-user-ID -------------------------------------------------------------------------------------
+# --- Set-user-ID ----------------------------------------------------------------------------------
 
-# Such a program keeps no account: the user who starts it would choose where it writes. Linked with the
-# library, for the loader preloads nothing there; only root can try it.
+# A set-user-ID program keeps no account, because its caller would choose where it writes. It is
+# linked with the library, since the loader preloads nothing there; only root can try it.
 if [ "$(id -u)" = 0 ] && mkdir -m 777 "$tmp/open" "$tmp/open/accounts" && chmod 777 "$tmp/open/accounts"; then
     chmod 755 "$tmp"
     cp "$XG_SO" "$tmp/open/libxgemm_shim.so.0"
@@ -313,9 +313,9 @@ if [ "$(id -u)" = 0 ] && mkdir -m 777 "$tmp/open" "$tmp/open/accounts" && chmod 
         expect "no account of a set-user-ID program" "$(accounts)" 3:0
 fi
 
-# --- Completion --------------------------------------------------------------------------------------
+# --- Completion -----------------------------------------------------------------------------------
 
-# completes WORD...: what bash proposes for the last one.
+# completes WORD...: prints what bash proposes for the last word.
 completes() {
     bash --norc -c '. "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _xgemm_run
         printf "%s\n" "${COMPREPLY[@]}" | sort -u | tr "\n" " "' \
@@ -333,9 +333,9 @@ fi
 if zsh --version >/dev/null 2>&1; then
     zsh -n "$srcdir/tools/completion/_xgemm-run" || fail "completion: zsh does not understand it"
 fi
-# --- What is for eyes alone ---------------------------------------------------------------------------
+# --- Terminals ------------------------------------------------------------------------------------
 
-# on_terminal NAME=VALUE: what ab writes to a terminal, with that setting.
+# on_terminal NAME=VALUE: runs ab on a terminal with that setting.
 on_terminal() {
     env TERM=xterm "$1" script -qec "'$run' ab -n 2 true" /dev/null >"$tmp/err" </dev/null
 }

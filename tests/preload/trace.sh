@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-# XGEMM_TRACE over an unmodified program: JSON that can be read, and every product is in it.
+# XGEMM_TRACE with an unmodified program: the trace is valid JSON and contains every product.
 . "$srcdir/tests/preload/fake_lib"
 python=${PYTHON:-python3}
 "$python" -c 'import json' 2>/dev/null || skip "no Python here"
 
-# traced WHAT THREADS PLACES: $tmp/trace has 24 products a thread, only in those places.
+# traced WHAT THREADS PLACES: $tmp/trace has 24 products a thread, all of them in these places.
 traced() {
     "$python" "$srcdir/tests/preload/trace_check.py" "$tmp/trace" "$2" "$3" || fail "$1"
     rm -f "$tmp/trace"
@@ -16,7 +16,7 @@ traced "one thread" 1 GPU
 same "four threads" 4 XGEMM_TRACE="$tmp/trace"
 traced "four threads" 4 GPU
 
-# Those below the floor of the policy, too.
+# Products below the policy's floor are in the trace too.
 same "on the CPU" 4 XGEMM_MODE=cpu XGEMM_TRACE="$tmp/trace"
 traced "on the CPU" 4 CPU
 same "as it comes" 1 XGEMM_MODE=auto XGEMM_TRACE="$tmp/trace"
@@ -28,9 +28,9 @@ traced "compared" 1 both
 
 same "no folder" 4 XGEMM_TRACE="$tmp/none/trace"
 says "no folder" '^xgemm: cannot append to XGEMM_TRACE='
-[ "$(wc -l <"$tmp/err")" -eq 1 ] || fail "no folder: told more than once"
+[ "$(wc -l <"$tmp/err")" -eq 1 ] || fail "no folder: more than one message"
 
-# Three traces of a program become a fixture that the replay understands.
+# Three traces of a program become a fixture that the replay reads.
 fixture() {
     "$python" "$srcdir/bench/programs/fixture.py" --cpu "$tmp/$1" --gpu "$tmp/gpu" --busy "$tmp/gpu" \
         --cores 4 --threads 2 --spin 0.1 --program 'a fake' -o "$tmp/fixture.csv" 2>"$tmp/said" ||

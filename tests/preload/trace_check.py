@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Judges a trace of fake.c: usage: trace_check.py FILE THREADS PLACE[,PLACE]."""
+"""Checks a trace of fake.c: usage: trace_check.py FILE THREADS PLACE[,PLACE]."""
 import collections
 import json
 import sys
@@ -32,7 +32,7 @@ def judge(event, places):
 
 
 def judge_machine(events, places):
-    """The program's name; the machine before there is a device, and where there is one then too."""
+    """The program's name; the machine before there is a device, and also after, if there is one."""
     names = [event["name"] for event in events]
     devices = [event["args"]["device"] for event in events if event["name"] == "xgemm_machine"]
     if names[:2] != ["process_name", "xgemm_machine"] or len(names) > 3:

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What lies in a product's operands and where they lie: numbers that are not finite, empty
- * products, operands that share memory or are read-only, results between inaccessible pages.
- * Compiled by the preload tests and linked to a BLAS with the C interface; it passes without
- * the library too, which is what makes it a statement about BLAS. Labels are doc/contract.md's.
- * usage: values SCENARIO
+ * Products whose operands hold unusual numbers or lie in unusual places: numbers that are not
+ * finite, empty products, operands that share memory or are read-only, results between inaccessible
+ * pages. Compiled by the preload tests and linked to a BLAS with the C interface; it passes without
+ * the library too, so it states what BLAS does. Labels are doc/contract.md's. usage: values
+ * SCENARIO
  */
 #include <cblas.h>
 #include <math.h>
@@ -59,7 +59,7 @@ static size_t values_elems_c(const struct values_product *p)
     return (size_t)p->m * (size_t)p->ldc;
 }
 
-/* Random operands with padding; what is in the padding of A and B no sum may hold. */
+/* Random operands. The padding of A and B is NaN, which no sum may contain. */
 static struct values_product values_create(int transa, int transb, int m, int n, int k)
 {
     struct values_product p = {.transa = transa, .transb = transb, .m = m, .n = n, .k = k};
@@ -107,8 +107,8 @@ static void values_multiply(const struct values_product *p)
 }
 
 /*
- * Every element is what IEEE's arithmetic makes of its sum: a NaN, an infinity of the right sign,
- * or a number within the bound. Its surroundings are as they were.
+ * Each element is what IEEE arithmetic gives for its sum: a NaN, an infinity of the right sign, or
+ * a number within the bound. The padding is unchanged.
  */
 static void values_check(const struct values_product *p, const char *what)
 {
@@ -197,7 +197,7 @@ static void values_not_finite(void)
             }
 }
 
-/* C may hold anything where beta is 0; where it is not, what C holds counts. */
+/* C may hold anything if beta is 0; otherwise the old C counts. */
 static void values_old_c(void)
 {
     static const float odd[] = {NAN, INFINITY, -INFINITY, 1e30f};
@@ -223,7 +223,7 @@ static void values_scalars(void)
             p.alpha = odd[i];
         else if (i < 6)
             p.beta = odd[i - 3];
-        else /* nothing but beta C, and that is not a number */
+        else /* only beta C, with a beta that is not finite */
             p.alpha = 0, p.beta = odd[i - 6];
         if (i == 8)
             memset(p.c, 0, values_elems_c(&p) * sizeof(float));
@@ -232,7 +232,7 @@ static void values_scalars(void)
     }
 }
 
-/* alpha or k is 0: A and B are not looked at, not even whether they are there. */
+/* alpha or k is 0: A and B are not read, and may be inaccessible. */
 static void values_unread(void)
 {
     static const float betas[] = {0.0f, 1.0f, -0.5f};
@@ -255,7 +255,7 @@ static void values_unread(void)
 
 /* --- Sizes and places ---------------------------------------------------------------------- */
 
-/* m or n is 0: there is no C, and no operand is looked at. */
+/* m or n is 0: C is empty, and no operand is read. */
 static void values_empty(void)
 {
     for (int i = 0; i < 6; i++) {
@@ -322,8 +322,8 @@ static void values_edges(void)
 }
 
 /*
- * A C that may not be written to, where nothing is to be computed: reference BLAS then writes
- * nothing, and some versions of OpenBLAS write what C held. Prints how a child that does so ends.
+ * C may not be written to, and nothing is to be computed: reference BLAS writes nothing, and some
+ * versions of OpenBLAS write what C held. Prints how a child ends that makes such a call.
  */
 static void values_read_only(void)
 {
@@ -352,7 +352,7 @@ static void values_read_only(void)
     }
 }
 
-/* Operands that may only be read. */
+/* A and B are read-only. */
 static void values_const(void)
 {
     for (int i = 0; i < 4; i++) {
@@ -383,8 +383,8 @@ static void values_same_inputs(void)
 }
 
 /*
- * C shares elements with A or B: BLAS leaves the answer open, and what the program gets is what its
- * own library makes of it. Prints a hash of C, which is to be the same without the library.
+ * C shares elements with A or B. BLAS leaves the result open, and the program gets that of its own
+ * library. Prints a hash of C, which must be the same without the library.
  */
 static void values_overlap(void)
 {
@@ -396,7 +396,7 @@ static void values_overlap(void)
         q.lda = q.ldb = q.ldc = n;
         q.beta = i % 2 ? 1.0f : 0.0f;
         q.c = i < 6 ? q.a : q.b;
-        q.c += i / 3 % 2 ? n / 2 : 0; /* shifted: rows of C on halves of two rows */
+        q.c += i / 3 % 2 ? n / 2 : 0; /* shifted: a row of C covers halves of two rows */
         q.m -= i / 3 % 2;
         for (int e = 0; e < n * n; e++)
             q.a[e] = (float)(e % 7 - 3) / 3, q.b[e] = (float)(e % 5 - 2) / 3;
@@ -410,8 +410,8 @@ static void values_overlap(void)
 }
 
 /*
- * Blocks of one matrix that share no element, as factorisations have them: C between A and B, rows
- * of all three on the same pages.
+ * Blocks of one matrix that share no element, as in factorizations: C lies between A and B, and
+ * rows of all three share pages.
  */
 static void values_blocks(void)
 {
@@ -435,7 +435,7 @@ static void values_blocks(void)
     values_multiply(&p);
     p.ldc = SIDE;
     struct values_product inner = p;
-    inner.n--, inner.m--; /* what lies behind the last column and row is A's, and unchanged */
+    inner.n--, inner.m--; /* beyond the last column and row lies A, which is unchanged */
     int strays = 0;
     for (int i = 0; i < SIDE; i++)
         for (int j = 0; j < SIDE; j++)
@@ -452,7 +452,7 @@ static void values_blocks(void)
         }
 }
 
-/* Prints a hash of each product's bits, which are the same whatever the leading dimensions. */
+/* Prints a hash of each product's bits, which do not depend on the leading dimensions. */
 static void values_bits(void)
 {
     static const int sizes[][3] = {{64, 64, 8000}, {150, 140, 700}, {500, 300, 90}, {20, 30, 40}};
@@ -485,11 +485,11 @@ static void values_bits(void)
 
 struct values_writer {
     float *c;
-    int n, upper; /* what is written is strictly above the diagonal */
+    int n, upper; /* it writes strictly above the diagonal, else below it */
     atomic_int stop, lost;
 };
 
-/* Writes the triangle that is not the product's, again and again, and looks for what it wrote. */
+/* Writes the triangle that SYRK leaves alone, again and again, and checks that its numbers stay. */
 static void *values_write_on(void *arg)
 {
     struct values_writer *w = arg;
@@ -523,7 +523,7 @@ static void values_check_triangle(const float *a, const float *c, int n, int k, 
     XT_CHECK(bad == 0, "contract 3.2: SYRK of %d, NaN in %d: %d wrong", n, is_nan, bad);
 }
 
-/* SYRK's other triangle keeps its bits, also what another thread writes there meanwhile. */
+/* SYRK leaves the bits of the other triangle, also those that another thread writes meanwhile. */
 static void values_triangle(void)
 {
     enum { N = 230, K = 170 };
@@ -546,12 +546,13 @@ static void values_triangle(void)
                         1.0f, a, K, 0.0f, c, N);
         writer.stop = 1;
         pthread_join(thread, NULL);
-        XT_CHECK(writer.lost == 0, "contract 3.2: %d of another thread's", (int)writer.lost);
+        XT_CHECK(writer.lost == 0, "contract 3.2: %d numbers of another thread lost",
+                 (int)writer.lost);
         values_check_triangle(a, c, N, K, N, !writer.upper, is_nan);
     }
 }
 
-/* Inaccessible pages that lie in the other triangle alone. */
+/* Inaccessible pages that lie only in the other triangle. */
 static void values_triangle_pages(void)
 {
     enum { K = 6 };

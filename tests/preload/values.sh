@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-# CPU and GPU give the same, whatever lies in the operands and wherever they lie: numbers that
-# are not finite, empty products, shared memory, pages that may not be touched.
-# Contract 2.1, 2.2, 2.3, 2.4, 3.1, 3.2, 4.1, 4.2, 4.3, 4.4, 6.1 (doc/contract.md).
+# CPU and GPU give the same results, whatever the operands hold and wherever they lie: numbers that
+# are not finite, empty products, shared memory, pages that may not be touched. Contract 2.1, 2.2,
+# 2.3, 2.4, 3.1, 3.2, 4.1, 4.2, 4.3, 4.4, 6.1 (doc/contract.md).
 . "$srcdir/tests/preload/lib"
 needs_plain_library
 OPENBLAS_NUM_THREADS=1
 XGEMM_OPERATIONS=all
 export OPENBLAS_NUM_THREADS XGEMM_OPERATIONS
 
-# alike WHAT SCENARIO COMMAND...: the run says what the one without the library said.
+# alike WHAT SCENARIO COMMAND...: the run prints what the one without the library printed.
 alike() {
     what=$1
     scenario=$2
@@ -47,12 +47,12 @@ judge() {
     judged="$judged $1"
 }
 
-# With alpha 0 or k 0 the BLAS's own answer stands, be it a fault.
+# With alpha 0 or k 0 the BLAS's own result stands, even a fault.
 # unread WHAT LIBRARY
 unread() {
     compile -DWITH_PRODUCTS -DCALL_INT=int32_t -o "$tmp/level3" "$srcdir/tests/preload/level3.c" "$2" -lm \
         -Wl,-rpath,"${2%/*}" -Wl,--disable-new-dtags
-    # OpenBLAS 0.3.21's kernels for AVX-512 read what they need not.
+    # OpenBLAS 0.3.21's kernels for AVX-512 read operands that they need not read.
     for core in -uOPENBLAS_CORETYPE OPENBLAS_CORETYPE=SkylakeX; do
         [ "${core#*=}" != SkylakeX ] || grep -q avx512dq /proc/cpuinfo || continue
         same_as_alone "$1, $core: contract 2.3" env "$core" "$tmp/level3" unread
@@ -64,8 +64,8 @@ unread() {
     done
 }
 
-# The operations with a side, a triangle or two operands: each operand between inaccessible pages,
-# such pages in its other triangle, and none at all where nothing is to be computed.
+# Operations with a side, a triangle or two operands: each operand lies between inaccessible pages,
+# such pages lie in its other triangle, and a whole operand that is not needed is inaccessible.
 # structured WHAT LIBRARY
 structured() {
     compile -DCALL_INT=int32_t -o "$tmp/structured" "$srcdir/tests/preload/level3.c" "$2" -lm \
@@ -88,7 +88,7 @@ structured() {
     done
 }
 
-# untouched WHAT MODE NAME=VALUE...: right answers, on the engine.
+# untouched WHAT MODE NAME=VALUE...: the answers are right on the engine.
 untouched() {
     untouched_what="$1, $2"
     mode=$2
@@ -107,7 +107,7 @@ for name in openblas:libopenblas.so.0 reference:blas/libblas.so.3; do
 done
 [ -n "$judged" ] || skip "neither OpenBLAS nor the reference BLAS is installed"
 
-# The program's own library computes operands that share memory, the GPU blocks beside each other.
+# The program's own library computes operands that share memory, the GPU blocks side by side.
 if has_engine; then
     on_engine XGEMM_STATS=1 "$tmp/values" overlap >"$tmp/out" 2>&1
     grep -q '12 products.* 0 on the GPU' "$tmp/out" && grep -q 'C overlaps A or B' "$tmp/out" ||
@@ -117,7 +117,7 @@ if has_engine; then
         fail_with "contract 4.2: blocks of one matrix are not taken for an overlap" "$tmp/out"
 fi
 
-# What is left of a triangle after a fault is rectangles too: GEMM's, of the program's own library.
+# The rest of a triangle after a fault is rectangles too, for GEMM of the program's own library.
 library=$(real libopenblas.so.0)
 if has_engine && [ -n "$library" ]; then
     for count in 30 50 65 80 100; do
@@ -128,8 +128,8 @@ if has_engine && [ -n "$library" ]; then
         fail "no rectangle of a triangle was computed by the program's own library"
 fi
 
-# One run is like another in reproducible mode, whatever the order of the device's work is, how many
-# threads stage, and whether other threads multiply.
+# In reproducible mode all runs give the same bits, whatever the order of the device's work, the
+# number of threads that stage, and other threads that multiply.
 library=$(real libopenblas.so.0)
 if has_engine && [ -n "$library" ]; then
     compile -pthread $XG_BLAS_CFLAGS -o "$tmp/values" "$srcdir/tests/preload/values.c" "$library" -lm \
@@ -148,7 +148,7 @@ if has_engine && [ -n "$library" ]; then
     done
 fi
 
-# Without any BLAS the built-in loop writes nothing where nothing is to be computed.
+# Without any BLAS the built-in loop writes nothing if nothing is to be computed.
 compile -pthread $XG_BLAS_CFLAGS -o "$tmp/values" "$srcdir/tests/preload/values.c" "$XG_SO" -lm \
     -Wl,-rpath,"${XG_SO%/*}"
 mkdir "$tmp/empty"

@@ -36,7 +36,7 @@ static const struct {
 
 enum { WORDS = 26, LD = 200, ELEMS = LD * LD, MOST = 400000, SPACES = 3 };
 
-/* LAPACK's own would print, and may stop the program. */
+/* Replaces LAPACK's, which would print and may stop the program. */
 void xerbla_(void *name, void *info)
 {
     (void)name, (void)info;
@@ -48,13 +48,13 @@ struct call {
     const struct routine *routine;
     uintptr_t words[WORDS];
     int32_t m, n, k, info;
-    int count;          /* of the workspaces with a length */
+    int count;          /* workspaces with a length */
     char kinds[SPACES]; /* i: of integers, r: of real numbers, w: of the type */
     int32_t lengths[SPACES];
     int length_words[SPACES];
 };
 
-static char job; /* of vectors */
+static char job; /* which vectors are wanted */
 static double zero[2];
 static double matrices[7][2 * ELEMS], vectors[3][2 * LD];
 static double works[SPACES][2 * MOST]; /* the workspaces, with and without a length */
@@ -144,7 +144,7 @@ static void *argument(struct call *c, const char *name)
     exit(XT_HARD);
 }
 
-/* Fills the operands too, which the last call has overwritten. */
+/* Sets all arguments, and fills the operands, which the last call has overwritten. */
 static void prepare(struct call *c)
 {
     char names[256], *rest = NULL;
@@ -175,7 +175,7 @@ static void run(struct call *c)
                      w[23], w[24], w[25]);
 }
 
-/* Every trap is enabled. */
+/* Runs with every trap enabled. */
 static void run_strictly(struct call *c)
 {
     feclearexcept(FE_ALL_EXCEPT);
@@ -188,7 +188,7 @@ static void run_strictly(struct call *c)
     XT_CHECK(flags == 0, "contract 7.2: %s: flags %#x", c->routine->name, (unsigned)flags);
 }
 
-/* What the first element of a workspace holds. */
+/* The number in the first element of a workspace. */
 static int64_t first_of(const struct call *c, int i)
 {
     const void *at = works[c->kinds[i] == 'w' ? 0 : c->kinds[i] == 'r' ? 1 : 2];
@@ -199,8 +199,8 @@ static int64_t first_of(const struct call *c, int i)
 
 /* --- Sizes ----------------------------------------------------------------------------------- */
 
-/* The machine's library may compute the rest of GELSD and GELSS. It computes eigenvalues of one
- * element, and GESVD with the least workspace for values alone. */
+/* Whether the machine's library may compute: the rest of GELSD and GELSS, eigenvalues of one
+ * element, and GESVD for values alone with the least workspace. */
 static bool needs_library(const struct call *c)
 {
     return c->n == 1 || strstr(lists[c->routine->list].arguments, "rcond") ||

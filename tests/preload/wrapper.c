@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A plug-in whose function ends in a jump to another one, so that the return address which that
- * finds is that of the wrapper's caller. Compiled by the preload tests, with
+ * A plug-in whose function ends in a jump to another one, which therefore
+ * returns to the wrapper's caller. Compiled by the preload tests, with
  *   WRAP_TARGET  the name that it jumps to
- *   WRAP_NAME    what it is called
- *   WRAP_GOT     it jumps without a procedure linkage table, as -fno-plt has it
- *   WRAP_BODY    it does something before
- *   WRAP_MIXED   that overwrites the registers in which nothing is passed
- *   WRAP_C       it is what the compiler makes of a call, of sgemm_'s kind
+ *   WRAP_NAME    its own name
+ *   WRAP_GOT     it jumps without a procedure linkage table, as with -fno-plt
+ *   WRAP_BODY    it does something before the jump
+ *   WRAP_MIXED   that overwrites the registers that pass no argument
+ *   WRAP_C       the compiler makes the jump from a call with sgemm_'s arguments
  */
 #include <stddef.h>
 

@@ -26,7 +26,7 @@ static float xerbla_a[SIDE * SIDE], xerbla_b[SIDE * SIDE], xerbla_c[SIDE * SIDE]
 static jmp_buf xerbla_back;
 static int xerbla_jumps, xerbla_quiet, xerbla_told;
 
-/* Rounding upward, a flag that is raised, and traps for others. */
+/* Rounding upward, one raised flag, and traps for the others. */
 enum { FLAGS = FE_UNDERFLOW, TRAPS = FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW };
 
 static void xerbla_enter_environment(void)
@@ -99,7 +99,7 @@ static void xerbla_untouched(const char *what)
     XT_CHECK(touched == 0, "contract 5.1: %s: %d elements of C", what, touched);
 }
 
-/* A legal product, before, between and after: ones, so that C is k. */
+/* A legal product of ones, so that C is k; called before, between and after the illegal ones. */
 static void xerbla_legal(void)
 {
     int wrong = 0;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# The program's own handler of illegal arguments gets the same arguments as without the library, from the same
-# function, and may leave by longjmp (contract 5.1, 5.2).
+# The program's own handler of illegal arguments gets the same arguments as without the library,
+# from the same function, and may leave by longjmp (contract 5.1, 5.2).
 . "$srcdir/tests/preload/lib"
 needs_plain_library
 export OPENBLAS_NUM_THREADS=1

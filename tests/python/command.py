@@ -47,7 +47,7 @@ class Command(unittest.TestCase):
         self.expect(["run", "-m", "p"], "[] True\n")
 
     def test_options_of_python(self):
-        """However they are combined with -m and with their arguments."""
+        """Python's options work in every combination with -m and with their arguments."""
         code = "import sys; print(sys.flags.optimize, sys.flags.dev_mode, sys.flags.no_site, sys.warnoptions)"
         runs = "import runpy; runpy.run_module('xgemm_shim', run_name='__main__', alter_sys=True)"
         for flags, out in (
@@ -67,7 +67,7 @@ class Command(unittest.TestCase):
                 self.expect(["-m", "p", "-O", "-m"], "['-O', '-m'] True\n", 0, flags)
 
     def test_folders_and_zip_files(self):
-        """As with `python FOLDER`; a program of the PATH comes first."""
+        """They run as with `python FOLDER`; a program on the PATH comes first."""
         main = "import sys; print('main', sys.argv, __name__, __file__)"
         self.write("folder/__main__.py", main)
         self.write("env/__main__.py", main)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Judges and runs the notebook of the ladder: ladder.py NOTEBOOK [DEVICE]
+"""Checks and runs the notebook of the ladder: ladder.py NOTEBOOK [DEVICE]
 
-Runs it in the folder that this process is in. DEVICE: the GPU's name that it must find; empty: none. Without
-DEVICE the notebook is judged and not run.
+It runs in the current folder. DEVICE: the name of the GPU that it must find; empty: none. Without
+DEVICE the notebook is only checked.
 """
 import contextlib
 import io
@@ -13,7 +13,7 @@ NOTHING = "no GPU: these figures mean nothing"
 
 
 def judge(notebook):
-    """What a notebook is like that has been stripped of what it printed."""
+    """Checks that the notebook is stripped of what it printed."""
     assert (notebook["nbformat"], notebook["nbformat_minor"]) == (4, 5)
     cells = notebook["cells"]
     assert len({cell["id"] for cell in cells}) == len(cells) > 10
@@ -25,7 +25,7 @@ def judge(notebook):
 
 
 def run(notebook):
-    """What its cells print, and the names that they leave."""
+    """Runs its cells; returns what they print, and the names that they leave."""
     import matplotlib
     matplotlib.use("agg")
     names, printed = {"__name__": "ladder"}, io.StringIO()
@@ -55,13 +55,13 @@ def check_run(printed, names, device):
 
 
 def check_in_jupyter(path):
-    """No cell fails in a kernel, and one shows a picture."""
+    """Checks that no cell fails in a kernel, and that one shows a picture."""
     try:
         import ipykernel  # noqa: F401
         import nbclient
         import nbformat
     except ImportError:
-        print("no nbclient and ipykernel: the notebook ran outside of Jupyter alone")
+        print("no nbclient and ipykernel: the notebook ran only outside of Jupyter")
         return
     notebook = nbformat.read(path, 4)
     nbformat.validate(notebook)

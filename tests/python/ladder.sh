@@ -10,13 +10,13 @@ for variable in $(env | sed -n 's/^\(XGEMM_[A-Z_]*\)=.*/\1/p'); do
     unset "$variable"
 done
 
-# What the judge must refuse: a notebook with what a run printed.
+# The check refuses a notebook with the output of a run.
 "${python:-python3}" "$judge" "$notebook" || fail "the notebook"
 sed 's/"outputs": \[\]/"outputs": [1]/' "$notebook" >"$tmp/printed.ipynb"
 "${python:-python3}" "$judge" "$tmp/printed.ipynb" 2>/dev/null && fail "a notebook with outputs passes"
 [ -n "$python" ] || { [ $status -eq 0 ] && skip "no Python has NumPy and Matplotlib here"; exit $status; }
 
-# runs WHAT DEVICE FOLDER: as a reader has it, in FOLDER/kernels/ladder; a GPU of this machine is hidden.
+# runs WHAT DEVICE FOLDER: runs it in FOLDER/kernels/ladder, as a reader does; a GPU is hidden.
 runs() {
     mkdir -p "$3/kernels/ladder"
     (cd "$3/kernels/ladder" && env CUDA_VISIBLE_DEVICES=-1 PATH="$(dirname "$XG_SO")/../tools:$PATH" \

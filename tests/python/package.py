@@ -23,7 +23,7 @@ ENGINE = os.environ["XG_ENGINE"] == "yes"
 ON_ENGINE = {"XGEMM_MODE": "gpu", "LD_LIBRARY_PATH": os.environ.get("XG_FAKEDRV_DIR", "")}
 ON_CPU = {"XGEMM_MODE": "cpu"}
 
-# 512 is above what could never pay; a.T @ a is SYRK.
+# 512 is above the policy's floor; a.T @ a is SYRK.
 MULTIPLY = """
 import numpy
 a = numpy.ones((512, 512), "f")
@@ -40,7 +40,7 @@ def run(command, env=None, cwd=None, stdin=""):
 
 
 def python(code, env=None, status=0):
-    """What the code prints in a process of its own; it ends with the status."""
+    """Runs the code in a process that must end with the status; returns its output."""
     done = run([sys.executable, "-c", code], env)
     if done.returncode != status:
         raise AssertionError("exit status %d: %s%s" % (done.returncode, done.stdout, done.stderr))
@@ -48,7 +48,7 @@ def python(code, env=None, status=0):
 
 
 def printed_environment(command, env):
-    """What the command prints, without the variables that the library, the shell and Python set for themselves."""
+    """Returns the variables that it prints, without those of the library, the shell and Python."""
     done = subprocess.run(command, env=dict(os.environ, **env), stdout=subprocess.PIPE, timeout=240, check=True)
     found = dict(entry.split(b"=", 1) for entry in done.stdout.split(b"\0")[:-1])
     return {name: found[name] for name in found if name not in (b"LD_PRELOAD", b"LC_CTYPE", b"PWD", b"OLDPWD", b"_")}
@@ -91,7 +91,7 @@ print(xgemm_shim.enable(strict=False), xgemm_shim.enabled(), "libxgemm_shim" in 
         self.assertRegex(done.stderr, "RuntimeError: .*libother.so precedes")
 
     def test_library_of_another_release(self):
-        """It has no functions for Python: the products run, and stats() says why there are none."""
+        """It has no functions for Python: products run, and stats() raises the reason."""
         with tempfile.TemporaryDirectory() as folder:
             other = os.path.join(folder, "libxgemm_shim.so")
             subprocess.run("echo 'void cblas_sgemm(void) {} void sgemm_(void) {}' | %s -xc -shared -fPIC -o %s -"
@@ -123,7 +123,7 @@ print(xgemm_shim.enable(strict=False), xgemm_shim.enabled(), "libxgemm_shim" in 
                     self.sets_what_the_launcher_sets(env, keep)
 
     def test_no_program_to_read_the_settings(self):
-        """Without it, as under a copy of the launcher alone, the library reads the files."""
+        """Without it, as beside a copied launcher, the library reads the files."""
         done = python("""
 import os, xgemm_shim
 xgemm_shim._enable.launcher = lambda: "/nonexistent/xgemm-run"
@@ -139,7 +139,7 @@ print(xgemm_shim.enable(), os.environ.get("OPENBLAS_THREAD_TIMEOUT"))""", {"XGEM
                              printed_environment([launcher()] + options + ["--", "env", "-0"], env))
 
     def test_preloaded(self):
-        """Under xgemm-run it is never too late, and stats() begin with enable()."""
+        """Under xgemm-run enable() is never too late, and stats() counts from there."""
         code = MULTIPLY + """
 import xgemm_shim
 print(xgemm_shim.enabled())
@@ -155,7 +155,7 @@ print(xgemm_shim.stats().calls)"""
                                       "True\n1\n", done.stderr)
 
     def test_no_account(self):
-        """A product before enable() leaves the library without an account, which is not taken for no products."""
+        """A product before enable() leaves the library without an account; stats() raises."""
         code = MULTIPLY + "a @ b; import xgemm_shim; xgemm_shim.enable(); a @ b; print(xgemm_shim.stats())"
         done = run([launcher(), sys.executable, "-c", code], ON_CPU)
         self.assertEqual(done.returncode, 1)
@@ -168,7 +168,7 @@ print(xgemm_shim.stats().calls)"""
 
 
 class Account(unittest.TestCase):
-    """What the package reads is what the library counts."""
+    """The package reads what the library counts."""
 
     def same_as_the_library_prints(self, env):
         with tempfile.TemporaryDirectory() as folder:
@@ -196,7 +196,7 @@ xgemm_shim.report()""", dict(env, XGEMM_STATS="1", XGEMM_LOG=log)).stdout
         self.same_as_the_library_prints(ON_ENGINE)
 
     def test_words(self):
-        """Those of src/base/xg.c, in the order of the enum."""
+        """The package has the reasons of src/base/xg.c, in the order of the enum."""
         with open(os.path.join(SOURCE, "src/base/xg.h")) as file:
             enum = re.search(r"enum xg_reason \{(.*?)XG_REASON_COUNT", file.read(), re.S).group(1)
         with open(os.path.join(SOURCE, "src/base/xg.c")) as file:
@@ -293,7 +293,7 @@ class Processes(unittest.TestCase):
         place.start()
 
     def test_no_file(self):
-        """Also where TMPDIR does not say where temporary files go."""
+        """Also without TMPDIR."""
         with unittest.mock.patch.dict(os.environ):
             del os.environ["TMPDIR"]
             out = python("import os, xgemm_shim; xgemm_shim.enable()" + MULTIPLY + """
@@ -314,7 +314,7 @@ print(xgemm_shim.stats().calls, flush=True)
                 self.assertEqual(out, "1\n")
 
     def test_exec(self):
-        """The new program keeps no account and says nothing, also if it multiplies."""
+        """The new program keeps no account and prints nothing, also if it multiplies."""
         done = python("import os, sys, xgemm_shim; xgemm_shim.enable()" + MULTIPLY + """
 a @ b
 code = '''import numpy, os, xgemm_shim; numpy.ones((512, 512)) @ numpy.ones((512, 9))
@@ -328,7 +328,7 @@ os.execl(xgemm_shim.launcher(), "xgemm-run", sys.executable, "-c", code)""", ON_
             "False\nno account is kept: call xgemm_shim.enable() before the first product\n", ""))
 
     def test_pools(self):
-        """Their workers end by os._exit or, at the end of `with`, by SIGTERM."""
+        """Workers of a pool end by os._exit or, at the end of `with`, by SIGTERM."""
         with open(self.script, "w") as file:
             file.write("import sys, xgemm_shim; xgemm_shim.enable()" + MULTIPLY + """
 import multiprocessing
@@ -350,7 +350,7 @@ if __name__ == "__main__":
                 self.assertEqual((done.stdout, done.returncode), ("True True 0\n", 0), done.stderr)
 
     def test_two_interpreters(self):
-        """They share the counts of the process, and the end of one takes none from the other."""
+        """They share the counts of the process, and the end of one leaves them to the other."""
         done = python("""
 try:
     import _interpreters as interpreters
@@ -410,7 +410,7 @@ os.read(ready, 1)""", ON_CPU).stdout
         self.assertEqual(out, "2\n")
 
     def test_folder_that_the_user_names(self):
-        """In the environment or in a configuration file: it gets the account, and stats() has the same counts."""
+        """The folder, from the environment or a file, gets the account; stats() counts the same."""
         config = self.script + ".conf"
         with tempfile.TemporaryDirectory() as folder:
             with open(config, "w") as file:
@@ -476,7 +476,7 @@ class Notebook(unittest.TestCase):
         self.assertNotEqual(self.printed(cells[8], "stderr") + "".join(self.errors(cells[8])), "")
 
     def test_semicolon(self):
-        """It silences the value as in a cell without the magic."""
+        """A semicolon silences the value as in a cell without the magic."""
         quiet = ("1 + 1;", "1 + 1 ;  # comment", "x = 1\n1 + 1;\n\n# end\n", "'a';", "1; 2;", "(1 +\n1);")
         shown = ("1 + 1  # not quiet;", "'a;'", "1 + 1; 2", "1;\n2")
         either = ("%time 1 + 1;",)  # depends on IPython's release
@@ -489,7 +489,7 @@ class Notebook(unittest.TestCase):
         self.assertEqual([len(result) for result in results[:-2:2]], [0] * len(quiet) + [1] * len(shown))
 
     def test_no_account(self):
-        """In a kernel under the launcher that multiplied before the extension was loaded."""
+        """A kernel under the launcher multiplies before it loads the extension."""
         with unittest.mock.patch.dict(os.environ, LD_PRELOAD=library()):
             cells = self.cells(MULTIPLY + "c = a @ b", "%load_ext xgemm_shim", "%%xgemm\n40 + 2")
         self.assertEqual(sum(map(self.errors, cells), []), [])

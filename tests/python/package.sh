@@ -3,7 +3,7 @@
 # Contract 10.4 (doc/contract.md).
 . "$srcdir/tests/preload/lib"
 needs_plain_library
-# The first of the machine's Pythons that has NumPy: the one in front may be a bare one.
+# Takes the machine's first Python that has NumPy.
 find_python 'import numpy, sys; sys.exit(sys.version_info < (3, 8))' ||
     skip "no Python from 3.8 on has NumPy here"
 for variable in $(env | sed -n 's/^\(XGEMM_[A-Z_]*\)=.*/\1/p'); do

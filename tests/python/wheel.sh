@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: MIT
-# The wheel: packed from this build folder, installed into an environment of its own, used, removed.
+# The wheel is packed from this build folder, installed into a new environment, used and removed.
 . "$srcdir/tests/preload/lib"
 needs_plain_library
 [ "$XG_WITH_WHEEL" = yes ] || skip "this build makes no wheel"
-# The first of the machine's Pythons that has what is needed: the one in front may be a bare one. What an
-# environment of its own has is not seen in one made from it.
+# Takes the machine's first Python with these packages. One of a virtual environment does not serve:
+# an environment that is made from it does not see its packages.
 find_python 'import setuptools, numpy, pip, sys, venv, wheel
 sys.exit(sys.prefix != sys.base_prefix or int(setuptools.__version__.split(".")[0]) < 61)' ||
     skip "no Python here has NumPy, pip, setuptools 61 and wheel"
 unset MAKEFLAGS MFLAGS MAKELEVEL LD_PRELOAD PYTHONPATH XGEMM_SHIM_LIB XGEMM_MODE XGEMM_VERBOSE
 export PYTHONDONTWRITEBYTECODE=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INDEX=1 PIP_ROOT_USER_ACTION=ignore
 
-# With no auditwheel: it is not everywhere, and all it does is to look and to rename.
+# Without auditwheel, which not every machine has; it only checks and renames.
 $MAKE -s -C "$builddir" wheel PYTHON="$python" AUDITWHEEL=false xg_wheel_dir="$tmp/dist" >"$tmp/out" 2>&1 || {
     cat "$tmp/out"
     fail "make wheel"
@@ -24,14 +24,14 @@ case ${wheel##*/} in
 *) fail "the wheel is called ${wheel##*/}" ;;
 esac
 
-# This machine's NumPy is seen in it, and so is its pip.
+# The environment sees this machine's NumPy and pip.
 "$python" -m venv --system-site-packages --without-pip "$tmp/venv" || exit 99
 (cd "$tmp/venv" && find . ! -type d | sort) >"$tmp/before" # pip leaves empty folders
 PATH=$tmp/venv/bin:$PATH
 python=$tmp/venv/bin/python
 "$python" -m pip install -q "$wheel" || fail "pip install"
 
-# The launcher is in front of PATH, and the package and the launcher name the same library.
+# The launcher comes first in PATH, and the package and the launcher name the same library.
 expect "xgemm-run" "$(command -v xgemm-run)" "$tmp/venv/bin/xgemm-run"
 library=$("$python" -c 'import xgemm_shim; print(xgemm_shim.library())')
 [ -f "$library" ] || fail "library() is $library"
@@ -40,13 +40,13 @@ expect "python -m's library" "$("$python" -m xgemm_shim printenv LD_PRELOAD)" "$
 expect "__version__" "$("$python" -c 'import xgemm_shim; print(xgemm_shim.__version__)')" "$version"
 [ -s "$tmp/venv/share/man/man7/libxgemm_shim.7" ] && [ -s "$tmp/venv/share/man/man1/xgemm-run.1" ] ||
     fail "no manual pages: $(find "$tmp/venv/share")"
-# As Pythons of all versions spell it.
+# In the spelling of all versions of Python.
 expect "no dependency but extras'" "$("$python" -c 'import importlib.metadata as m
 for each in m.requires("xgemm-shim"): print(each)' | tr -d ' ()' | tr "'" '"' | sort | tr '\n' ' ')" \
     'nvidia-cublas-cu12;extra=="cuda12" nvidia-cublas-cu12;extra=="lapack-cuda12" nvidia-cublas<14,>=13;extra=="cuda13" nvidia-cublas<14,>=13;extra=="lapack" nvidia-cusolver-cu12;extra=="lapack-cuda12" nvidia-cusolver<13,>=12;extra=="lapack" '
 
 # NumPy: without the library, with it on the CPU, and on the engine.
-# run WHAT COMMAND...: all answers right.
+# run WHAT COMMAND...: all answers are right.
 run() {
     what=$1
     shift
@@ -68,7 +68,7 @@ if has_engine; then
     grep 'GPU failed' "$tmp/log" && fail "a product failed on the engine"
 fi
 
-# From inside, without a launcher.
+# From inside a program, without a launcher.
 rm -f "$tmp/log"
 XGEMM_MODE=cpu "$python" -c 'import xgemm_shim; print(xgemm_shim.enable()); import numpy
 a = numpy.ones((256, 256), "f"); a @ (a + 1); print(xgemm_shim.stats().calls)' >"$tmp/out" 2>&1
@@ -80,8 +80,8 @@ xgemm_shim.enable(); print(os.environ["XGEMM_SPIN"])')" keep
 echo 'import sys; print(sys.argv[1:])' >"$tmp/p.py"
 expect "python -m xgemm_shim p.py" "$("$python" -m xgemm_shim "$tmp/p.py" a)" "['a']"
 
-# The program takes the launcher's place, and finds what it would have found: its parent, its exit
-# status, signals that end it, its environment.
+# The program replaces the launcher: its parent, exit status, deadly signals and environment are
+# those of a plain run.
 here=$$
 for start in xgemm-run "$python -m xgemm_shim"; do
     $start sh -c 'echo $PPID' >"$tmp/out"
@@ -101,7 +101,7 @@ diff "$tmp/environment.xgemm-run" "$tmp/environment.xgemm_shim" || fail "python 
 "$python" -m xgemm_shim sh -c 'kill -PIPE $$'
 expect "python -m: SIGPIPE" $? 141
 
-# Programs that the launcher starts have come along; without a library to measure this one ends at once.
+# The wheel has the programs that the launcher starts. calibrate ends: it has no library to measure.
 XGEMM_CPU_BLAS=/nonexistent/libblas.so xgemm-run calibrate >"$tmp/out" 2>&1
 expect "calibrate" "$?:$(sed 's/: .*//' "$tmp/out")" '1:xgemm-calibrate'
 multiply='import numpy; a = numpy.ones((256, 256), "f"); print((a @ a)[0, 0])'
@@ -121,14 +121,14 @@ for start in xgemm-run "$python -m xgemm_shim"; do
     grep -q '^  products     1 of ' "$tmp/err" || fail "$start doctor: $(cat "$tmp/out" "$tmp/err")"
 done
 
-# pip install --target: another layout.
+# pip install --target has another layout.
 "$python" -m pip install -q --target "$tmp/target" "$wheel" 2>"$tmp/err" || fail "pip install --target"
 expect "--target" "$("$tmp/target/bin/xgemm-run" printenv LD_PRELOAD)" \
     "$(readlink -f "$tmp")/target/xgemm_shim/lib/libxgemm_shim.so"
 expect "--target, python -m" "$(PYTHONPATH=$tmp/target "$python" -m xgemm_shim printenv LD_PRELOAD)" \
     "$(readlink -f "$tmp")/target/xgemm_shim/lib/libxgemm_shim.so"
 
-# Of two packages, of two Pythons in one prefix, it is the one installed last.
+# Of packages for several Pythons in one prefix the last installed one is used.
 mkdir -p "$tmp/two/bin"
 cp "$tmp/venv/bin/xgemm-run" "$tmp/two/bin"
 for release in 7 12 9; do
@@ -145,5 +145,5 @@ expect "no package" $? 125
 
 "$python" -m pip uninstall -q -y xgemm-shim || fail "pip uninstall"
 (cd "$tmp/venv" && find . ! -type d | sort) | diff "$tmp/before" - || fail "pip uninstall leaves something behind"
-"$python" -c 'import xgemm_shim' 2>/dev/null && fail "it can be imported still"
+"$python" -c 'import xgemm_shim' 2>/dev/null && fail "it can still be imported"
 exit $status

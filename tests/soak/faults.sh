@@ -6,7 +6,7 @@ needs_plain_library
 has_engine || skip "built without CUDA"
 [ -n "$XG_BLAS_LIBS" ] || skip "no BLAS is installed"
 sh "$srcdir/tests/soak/run" 0.33 "$builddir" || fail "see above"
-# As on a device, whose driver is the fake one here.
+# The run for a device, here on the fake driver.
 LD_LIBRARY_PATH=$builddir/tests/fakedrv sh "$srcdir/tests/soak/run" 0.05 "$builddir" device ||
     fail "as on a device: see above"
 exit $status

@@ -3,12 +3,12 @@
  * Multiplies from threads that come and go while the fake driver is made to fail, checks every
  * element of every product, and at the end compares what the process holds with what it held early.
  * usage: soak MINUTES THREADS [lost|device]
- * lost: the device is lost halfway. device: whatever driver there is, and no faults; products are
- * larger, and that any ran there is for the caller to see.
+ * lost: the device is lost halfway. device: any driver, without faults; products are larger, and
+ * the caller checks that some ran there.
  *
- * Time goes by in rounds: threads are made, multiply, and are joined; then memory, descriptors,
- * threads and the driver's objects are counted, while nothing is under way. A fault strikes once,
- * and the next one waits for products that went well: three in a row would end the GPU's part.
+ * In each round threads are created, multiply and are joined; then memory, descriptors,
+ * threads and the driver's objects are counted. A fault strikes once, and the next one
+ * follows some right products: three failures in a row would end the use of the GPU.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -29,7 +29,7 @@ enum { THREADS_MAX = 64, ROUNDS = 12, CODE_LOST = 719, BETWEEN_FAULTS = 40 };
 /* Growth of resident memory, which the allocator's arenas make uneven. */
 enum { GROWTH_KB = 8 << 10 };
 
-static bool faked; /* else there is nothing to ask the driver for, and none to fail */
+static bool faked; /* without the fake driver there are no counts and no faults */
 static int side_max = 200;
 static struct fakecuda fake;
 static _Atomic long products, wrong, launches, struck;
@@ -82,7 +82,7 @@ static struct product make(uint64_t *seed)
     return p;
 }
 
-/* Every element, exactly, and the bits between the columns. */
+/* Checks every element exactly, and the bits between the columns. */
 static bool right(const struct product *p)
 {
     for (int at = 0; at < p->ldc * p->n; at++) {
@@ -122,8 +122,7 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* Injects one fault after another until the round is over; or only the one that loses the device.
- */
+/* Injects one fault after another until the round ends, or only the one that loses the device. */
 static void inject(uint64_t *seed, double until, bool lose)
 {
     static const char *const names[] = {
@@ -149,7 +148,7 @@ static void inject(uint64_t *seed, double until, bool lose)
     }
 }
 
-/* What the process holds while nothing is under way. */
+/* What the process holds between two rounds. */
 struct held {
     long kb, descriptors, threads;
     struct fakecuda_live live;
@@ -190,7 +189,7 @@ static void run_round(int threads, double seconds, uint64_t *seed, bool lose)
         pthread_join(thread[i], NULL);
 }
 
-/* The last rounds against the most that was held in the first half, once all was warm. */
+/* Compares the last round with the most that the rounds of the first half held, after the first. */
 static void accuracy(const struct held *rounds)
 {
     struct held most = rounds[1];

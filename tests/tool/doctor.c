@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Programs and libraries that provoke what xgemm-doctor has words for. Compiled by
+ * Programs and libraries that provoke the findings of xgemm-doctor. Compiled by
  * tests/tool/doctor.sh, with any of
  *   DOCTOR_NAME   the function that is called instead of cblas_sgemm, with DOCTOR_REAL, its type;
  *                 or with DOCTOR_LAPACK, if it has the arguments of dpotrf_
  *   DOCTOR_BLAS   the visibility of a function of its own: "default", "protected", "hidden"
- *   DOCTOR_KIT    has cblas_saxpy too, as a BLAS has
- *   DOCTOR_OPENMP has four threads of libgomp's, as an OpenMP build of OpenBLAS says
+ *   DOCTOR_KIT    has cblas_saxpy too, as a BLAS does
+ *   DOCTOR_OPENMP reports four threads of libgomp, as an OpenMP build of OpenBLAS does
  *   DOCTOR_MKL    has MKL's sentence in it
- *   DOCTOR_REFUSE a mkdir that finds the disk full where the folder's name is this: "account"
+ *   DOCTOR_REFUSE a mkdir that fails with a full disk for a folder of this name: "account"
  *   DOCTOR_RUN    a function that multiplies
  *   DOCTOR_MAIN   a program; each word or pair of its arguments is done in turn:
- *                   own, multiply N   multiplies with the function that is linked in
- *                   open FILE         a plug-in's, opened as usual
+ *                   own, multiply N   multiplies by the function that is linked in
+ *                   open FILE         the function of a plug-in, opened as usual
  *                   deep FILE         the same with RTLD_DEEPBIND
  *                   apart FILE        the same with dlmopen
  *                   handle FILE       with the function from the library's handle
@@ -198,7 +198,7 @@ static void doctor_filter(void)
         exit(BROKEN);
 }
 
-/* False: `how` is none of these. */
+/* Starts the file; false if `how` is no way to start one. */
 static int doctor_start(const char *how, const char *file)
 {
     char *argv[] = {(char *)file, "multiply", "400", NULL}, *none[] = {NULL};

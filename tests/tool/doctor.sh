@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# xgemm-doctor finds what was provoked, each in a run of its own or a few at once, and nothing where
-# nothing is wrong. Rules whose provocation needs another machine are in tests/unit/doctor.c.
+# xgemm-doctor finds each problem that is provoked, one or a few in a run, and nothing else. Rules
+# that need another machine are in tests/unit/doctor.c.
 . "$srcdir/tests/preload/lib"
 needs_plain_library
 doctor=$builddir/tools/xgemm-doctor
@@ -16,7 +16,7 @@ if has_engine; then
     fake=LD_LIBRARY_PATH=$XG_FAKEDRV_DIR:$tmp
 fi
 
-# doctor STATUS ARGUMENT... [with NAME=VALUE in front]: what it finds is in $tmp/json.
+# doctor STATUS [NAME=VALUE...] ARGUMENT...: ends with STATUS; its report is in $tmp/json.
 doctor() {
     doctor_status=$1
     shift
@@ -32,14 +32,14 @@ doctor() {
         esac
     done
     what="$settings $*"
-    # Without blanks, so they may be taken apart.
+    # No setting has a blank, so they may be split.
     env "$fake" $settings "$doctor" --json="$tmp/json" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
     got=$?
     [ "$got" = "$doctor_status" ] || [ "$doctor_status" = any ] ||
         fail_with "$what: exit status $got instead of $doctor_status" "$tmp/json" "$tmp/err"
 }
 
-# finds ID [WORDS], silent ID: of the last run.
+# finds ID [WORDS], silent ID: whether the last report has this finding.
 finds() {
     grep -o '{"id":"[^}]*}' "$tmp/json" | grep "\"id\":\"$1\"" | grep -q -e "${2-}" || {
         grep -o '"findings".*' "$tmp/json"
@@ -66,7 +66,7 @@ shared="-shared -fPIC"
 build libkitblas.so $shared '-DDOCTOR_BLAS="default"' -DDOCTOR_KIT
 build libspin.so $shared '-DDOCTOR_BLAS="default"' -DDOCTOR_KIT -DDOCTOR_OPENMP
 [ -f "$tmp/libkitblas.so" ] || exit 99
-# The library behind the source, as linkers want it.
+# The library follows the source, as linkers require.
 build_linked() {
     linked_file=$1
     linked_library=$2
@@ -85,11 +85,11 @@ build mkl.so $shared -DDOCTOR_RUN '-DDOCTOR_BLAS="hidden"' -DDOCTOR_MKL
 build partly.so $shared -fsemantic-interposition -DDOCTOR_RUN '-DDOCTOR_BLAS="default"' -DDOCTOR_MKL
 build inside -DDOCTOR_MAIN -DDOCTOR_RUN '-DDOCTOR_BLAS="default"'
 
-# --- Nothing wrong, and its own trouble -----------------------------------------------------------
+# --- No findings, and doctor's own errors ---------------------------------------------------------
 
 "$doctor" --nonsense >"$tmp/out" 2>&1
-[ $? -eq 125 ] || fail "an option that there is not: exit status"
-# Before the program runs.
+[ $? -eq 125 ] || fail "an unknown option: exit status"
+# A report that cannot be written is an error before the program runs.
 "$doctor" --json=/nonexistent/file sh -c 'echo ran' >"$tmp/out" 2>"$tmp/err"
 [ "$?:$(cat "$tmp/out")" = 125: ] && grep -q '/nonexistent/file: No such' "$tmp/err" ||
     fail "a report that cannot be written: the program is run"
@@ -109,7 +109,7 @@ env "$fake" "$doctor" >"$tmp/words"
 grep -q '^GPU$' "$tmp/words" && grep -q '^Findings$' "$tmp/words" || fail "in words: no sections"
 grep -q 'Remedy: ' "$tmp/words" || fail "in words: no remedy"
 
-# The program's streams are its own, the report goes behind its error output, its status is told.
+# The program keeps its streams, the report follows its error output, and its status is reported.
 printf '#!/bin/sh\ncat\necho err >&2\nexit 5\n' >"$tmp/script" && chmod +x "$tmp/script"
 echo in | env "$fake" "$doctor" "$tmp/script" >"$tmp/out" 2>"$tmp/err"
 [ $? -eq $wrong ] || fail "a script: exit status"
@@ -126,7 +126,7 @@ finds blas.slow libkitblas
 for lost in static inside deepbind dlmopen dlsym symbolic mkl-inside; do
     silent blas.$lost
 done
-# The user's own log is read from where it was, and stays; a FIFO is left alone, and no less is known.
+# The user's own log is read from its old end, and stays. A FIFO is left alone, at no loss.
 echo kept >"$tmp/log"
 doctor $wrong XGEMM_LOG="$tmp/log" XGEMM_STATS=1 "$tmp/linked" own
 says '"name":"cblas_sgemm","where":"CPU"'
@@ -164,7 +164,7 @@ finds blas.mkl-partly partly.so
 says '"name":"cblas_sgemm","where":"CPU"'
 doctor 1 "$tmp/inside" own
 finds blas.in-program "$tmp/inside"
-# The same of functions other than SGEMM: an operation in doubles and a routine of LAPACK.
+# The same for functions other than SGEMM: an operation in doubles and a routine of LAPACK.
 for name in cblas_dgemm dpotrf_; do
     as="-DDOCTOR_NAME=$name -DDOCTOR_REAL=double"
     [ $name = dpotrf_ ] && as="$as -DDOCTOR_LAPACK"
@@ -204,7 +204,7 @@ for name in cblas_dgemm dpotrf_; do
 done
 doctor 1 XGEMM_CPU_BLAS="$tmp/libotherblas.so"
 finds setting.cpu-blas libotherblas.so
-# LAPACK that is linked statically, beside a shared BLAS.
+# A LAPACK that is linked statically, beside a shared BLAS.
 build_linked partly_inside libkitblas.so -DDOCTOR_MAIN -DDOCTOR_RUN -DDOCTOR_NAME=dpotrf_ -DDOCTOR_LAPACK \
     -DDOCTOR_REAL=double '-DDOCTOR_BLAS="default"' -Wl,-u,cblas_sgemm
 doctor 1 "$tmp/partly_inside" own
@@ -212,18 +212,18 @@ finds blas.in-program "$tmp/partly_inside (dpotrf_)"
 doctor $wrong "$tmp/main" abort
 finds run.untold 'signal 9'
 says '"exit_status":null,"signal":9'
-# What it multiplied until then is known.
+# The products until then are counted.
 doctor $wrong "$tmp/linked" own abort
 finds run.untold 'signal 9'
 says '"name":"cblas_sgemm","where":"CPU"'
 doctor $wrong "$tmp/linked" own leave
 finds run.untold _exit
 says '"name":"cblas_sgemm","where":"CPU"'
-# Of calls of which no account could be written it does not say that there were none.
+# If no account could be written, doctor does not report that there were no calls.
 doctor $wrong sh -c 'ulimit -f 100; exec "$0" own' "$tmp/linked"
 finds run.message 'cannot write an account'
 silent run.no-calls
-# A signal to doctor itself is passed on to the program, and nothing is left behind.
+# A signal to doctor is passed on to the program, and nothing is left behind.
 mkdir "$tmp/folders"
 doctor any TMPDIR="$tmp/folders" sh -c 'kill -TERM $PPID; exec sleep 20'
 says '"exit_status":null,"signal":15'
@@ -233,10 +233,10 @@ says '"preloaded":true'
 says '"calls":[1-9]'
 cd "$OLDPWD" || exit 99
 [ -z "$(ls "$tmp/folders")" ] || fail "doctor leaves $(ls "$tmp/folders")"
-# Once the program has ended, signals are doctor's own again: here it waits for a reader of the report.
+# Once the program has ended, signals end doctor again. Here it waits for a reader of the report.
 mkfifo "$tmp/report"
 masks="grep -E ^Sig(Blk|Ign):"
-env $masks /proc/self/status >"$tmp/before" & # which ignores what doctor there does
+env $masks /proc/self/status >"$tmp/before" & # it ignores the signals that doctor ignores there
 wait $!
 env "$fake" TMPDIR="$tmp/folders" "$doctor" --json="$tmp/report" sh -c 'echo >"$0"' "$tmp/ended" \
     >"$tmp/out" 2>"$tmp/err" </dev/null &
@@ -248,15 +248,15 @@ done
 if diff "$tmp/before" "$tmp/after"; then
     kill -TERM $pid
 else
-    fail "doctor holds signals back behind the program's end"
+    fail "doctor holds signals back after the program's end"
     cat "$tmp/report" >"$tmp/json"
 fi
 wait $pid
-[ $? -eq 143 ] || fail "doctor is not ended by a signal behind the program's end"
+[ $? -eq 143 ] || fail "doctor is not ended by a signal after the program's end"
 [ -z "$(ls "$tmp/folders")" ] || fail "doctor leaves $(ls "$tmp/folders")"
 doctor 125 TMPDIR=/nonexistent true
 grep -q '/nonexistent' "$tmp/err" || fail "doctor, TMPDIR=/nonexistent: $(cat "$tmp/err")"
-# Where the folder inside its folder cannot be made, its folder does not stay.
+# If the folder inside its folder cannot be made, doctor removes its folder.
 build refusing.so $shared '-DDOCTOR_REFUSE="account"'
 doctor 125 TMPDIR="$tmp/folders" LD_PRELOAD="$tmp/refusing.so" true
 grep -q 'could not be run: No space left' "$tmp/err" || fail "doctor, a disk that is full: $(cat "$tmp/err")"
@@ -264,7 +264,7 @@ grep -q 'could not be run: No space left' "$tmp/err" || fail "doctor, a disk tha
 doctor $wrong "$tmp/main" leave
 finds run.untold _exit
 says '"exit_status":4'
-# One that filters its system calls lives on.
+# A program that filters its system calls goes on.
 if "$tmp/main" filter; then
     doctor $wrong "$tmp/main" filter
     says '"exit_status":0'
@@ -279,8 +279,8 @@ if $CC -static -O1 -DDOCTOR_MAIN -DDOCTOR_RUN '-DDOCTOR_BLAS="default"' -o "$tmp
     silent run.untold
 fi
 
-# Programs that the program starts, which is told of whatever way it takes. What is reached, and tools that
-# take little beside, are no findings.
+# Programs that the program starts are found, whatever way it takes. Those that the library reaches,
+# and tools that take little time, are no findings.
 children() {
     doctor $wrong "$@"
     silent program.static
@@ -323,7 +323,7 @@ for way in "env -i" "$tmp/main env"; do
     finds program.environment '/linked (started by '
     silent run.untold
 done
-# The process that was started is the caller's to judge: errno and a missing file are as without.
+# A program that is not there fails as without doctor, with the same errno and message.
 sh -c 'exec "$0"' /nonexistent 2>"$tmp/without"
 doctor $wrong sh -c 'exec "$0"' /nonexistent
 cmp -s "$tmp/err" "$tmp/without" || fail "a child that is not there: $(cat "$tmp/err")"
@@ -411,7 +411,7 @@ doctor $wrong GOMP_SPINCOUNT=20000000 "$tmp/spinning" own
 finds spin.long libspin
 doctor $wrong OMP_WAIT_POLICY=passive "$tmp/spinning" own
 silent spin.long
-# OpenBLAS is told a short spin in the program, and so it is here; also where the shell preloads the library.
+# OpenBLAS gets a short spin in the program, and doctor sees it, also if the shell preloads.
 openblas=$(real libopenblas.so.0)
 if [ -n "$openblas" ] && [ "$(nproc)" -gt 1 ]; then
     $CC -o "$tmp/openblas" -DDOCTOR_MAIN -DDOCTOR_RUN "$srcdir/tests/tool/doctor.c" "$openblas" -ldl || exit 99
@@ -456,7 +456,7 @@ says '"driver":"open"'
 says '"compute_capability":90,"multiprocessors":132'
 grep -q '"up_mb_per_s":0,' "$tmp/json" && fail "the link was not measured"
 says '"kernels":[1-9]'
-# They are read in the library's file, which may be anything.
+# The kernels are read from the library's file, which may be anything.
 $READELF -SW "$doctor" | grep -q xg_images && fail "the kernels are in the program too"
 reads_none() {
     doctor 1 XGEMM_SHIM_LIB="$tmp/libxgemm_shim.so"
@@ -525,7 +525,7 @@ finds run.message
 doctor 1 XGEMM_MODE=gpu XGEMM_MEM_LIMIT=1K "$tmp/linked" own
 finds run.memory
 
-# Drivers that are none: one crashes the process that loads it, one lacks everything; and none at all.
+# Files that are no drivers: one crashes the process that loads it, one is empty; and no file.
 mkdir "$tmp/crash" "$tmp/empty"
 echo '__attribute__((constructor)) static void start(void) { __builtin_trap(); }' |
     $CC -shared -fPIC -o "$tmp/crash/libcuda.so.1" -x c - || exit 99
@@ -542,7 +542,7 @@ if grep -q '"driver":"absent"' "$tmp/json"; then
     finds driver.container libcuda.so.1
     finds device.hidden
 fi
-# Moved without its witness.
+# A doctor that was moved without its witness.
 cp "$doctor" "$tmp/alone"
 XGEMM_SHIM_LIB="$XG_SO" "$tmp/alone" --json="$tmp/json" "$tmp/linked" own >"$tmp/out" 2>&1
 what="without its witness"

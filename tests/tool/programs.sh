@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: MIT
-# The suite of whole programs over the fake driver, at a tiny scale: the NumPy and C programs run in
-# every variant, LAPACK's in three, answers are equal, and the tables come out; what is wrong does not
-# pass as right.
+# The suite of whole programs on the fake driver, at a tiny scale: the NumPy and C programs run in
+# every variant, LAPACK's in three, answers are equal, tables appear, and errors are reported.
 . "$srcdir/tests/preload/lib"
 needs_plain_library
 [ -z "${XG_SHORT-}" ] || skip "left to ./quickstart check --all"
 has_engine || skip "built without CUDA"
 unset XGEMM_MODE XGEMM_VERBOSE XGEMM_TRACE
-# LAPACK, which programs call as well, multiplies triangles too.
+# LAPACK, which the programs call too, multiplies triangles.
 XGEMM_OPERATIONS=all
 export XGEMM_OPERATIONS
 find_python 'import numpy' || skip "no Python here has NumPy"
@@ -21,10 +20,10 @@ suite() {
         >"$tmp/said" 2>"$tmp/err"
 }
 
-# The images of the C program do not become smaller with the scale, only fewer.
+# A smaller scale gives the C program fewer images, not smaller ones.
 suite --programs numpy --scale 0.08 --turns 1 --watched 1 ||
     fail_with "the suite: exit status $?" "$tmp/err" "$tmp/said"
-# Products in double precision stay on the CPU here, so what runs on the GPU is a routine.
+# Products in double precision stay on the CPU here, so only routines run on the GPU.
 XGEMM_OPERATIONS=sgemm
 suite --append --programs linalg --variants plain,run,gpu --scale 0.05 --turns 1 --watched 1 ||
     grep -q 'no program can run here' "$tmp/err" ||
@@ -40,7 +39,7 @@ for file in runs.csv programs.csv programs.txt programs.svg; do
 done
 diff "$tmp/said" "$tmp/out/programs.txt" || fail "it prints another table than it writes"
 
-# Each program ran in five variants, twice, and each time with plain's answers.
+# Each program ran in five variants, twice, each time with plain's answers.
 for name in network512 network4096 search power als small short; do
     runs=$(grep -c "^$name,.*,ok,.*,equal$" "$tmp/out/runs.csv")
     [ "$runs" -eq 10 ] || fail "$name: $runs good runs of 10"
@@ -65,7 +64,7 @@ grep '^power,gpu,1,1,ok,' "$tmp/out/runs.csv" | awk -F, '$13 > 0 && $14 == $13 {
 grep '^power,plain,1,1,ok,' "$tmp/out/runs.csv" | awk -F, '$13 > 0 && $14 == 0 && $8 > 0 { good = 1 }
     END { exit !good }' || fail "plain's products were not seen, or not on the CPU"
 
-# An answer that is not plain's, and a run that fails, are said loudly and fail the suite.
+# An answer that differs from plain's, and a run that fails, are printed loudly and fail the suite.
 sed -e '/^power,run,0,/s/,equal$/,eigenvalues/' -e '/^als,gpu,0,/s/,ok,/,exit 139,/' \
     "$tmp/out/runs.csv" >"$tmp/runs.csv"
 mv "$tmp/runs.csv" "$tmp/out/runs.csv"
@@ -73,7 +72,7 @@ suite --tables && fail "wrong answers pass"
 grep -q '!!! ANSWERS' "$tmp/said" && grep -q 'power: run: eigenvalues' "$tmp/said" &&
     grep -q 'als: gpu exit 139' "$tmp/said" || fail "wrong answers are not named"
 
-# Times made up: preload 1.5 times plain is loud, half of quiet's is a gain of the GPU's.
+# Made-up times: preload at 1.5 times plain is loud, half of quiet's time is a gain by the GPU.
 cat >"$tmp/out/runs.csv" <<'END'
 # device: made up
 program,variant,turn,watched,status,whole_s,work_s,products_s,gpu_s,cpu_s,sum_s,waited_s,products,gpu_products,answers
@@ -94,7 +93,7 @@ for said in 'one: preload takes 1.50 times' 'one: preload 0.900 s, 1.80 times' \
 done
 grep -q 'one: run takes' "$tmp/said" && fail "what is faster is called slower"
 
-# Products of several threads, and products inside a routine, count once; a trace's last line may be cut.
+# Products of several threads, and inside a routine, count once; a trace's last line may be cut.
 cat >"$tmp/trace" <<'END'
 [
 {"name":"sgemm","ph":"X","ts":0,"dur":100,"pid":1,"tid":1,"args":{"m":1,"n":1,"k":1,"place":"CPU"}},
@@ -120,7 +119,7 @@ assert tables.compare(plain, []) == "other lines" and tables.compare([], []) == 
 END
 "$python" "$tmp/check.py" "$srcdir/bench/programs" "$tmp/trace" || fail "a trace, or a comparison"
 
-# A limit stops before the next run, and the tables have what there is.
+# A time limit stops before the next run, and the tables have the runs so far.
 suite --programs small,power --scale 0.02 --turns 2 --watched 0 --time-limit 0.001
 grep -q 'time limit' "$tmp/err" && [ -s "$tmp/out/programs.txt" ] || fail "a limit does not stop"
 exit $status

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# xgemm-report: pages of traces made by hand, read back, opened in a browser where there is one; and
-# pages of what a program multiplied on the fake driver.
+# xgemm-report: pages of handmade traces, read back and opened in a browser if there is one, and
+# pages of a program's products on the fake driver.
 python=${PYTHON:-python3}
 report=$builddir/tools/xgemm-report
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 8))' 2>/dev/null || {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A headless Chromium that opens a page and is asked about it, over the DevTools pipe."""
+"""A headless Chromium that opens a page and answers about it, over the DevTools pipe."""
 import base64
 import json
 import os
@@ -20,11 +20,11 @@ def found():
 
 
 class NoBrowser(Exception):
-    """There is none, or it does not start."""
+    """There is no browser, or it does not start."""
 
 
 class Browser:
-    """One browser with one page. Whatever it does not answer within the time is a TimeoutError."""
+    """One browser with one page. Raises TimeoutError if an answer takes too long."""
 
     def __init__(self, patience_s=60.0):
         program = found()
@@ -95,7 +95,7 @@ class Browser:
             self.events.append(answer.get("method"))
 
     def open(self, path, width, height=900, dark=False):
-        """Loads the file in a window so wide; a narrow one is a phone's."""
+        """Loads the file in a window of this width; a narrow one is a phone's."""
         self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height,
                  deviceScaleFactor=1, mobile=width < 600)
         self.ask("Emulation.setEmulatedMedia", features=[

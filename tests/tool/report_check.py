@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Judges pages of xgemm-report: usage: report_check.py REPORT SRCDIR [TRACE...]. Its figures are
-read back and held against sums of the traces that are made here; or of the traces given."""
+"""Checks pages of xgemm-report: usage: report_check.py REPORT SRCDIR [TRACE...]. The figures of a
+page must equal sums over traces that are made here, or over those that are given."""
 import ast
 import json
 import math
@@ -30,17 +30,17 @@ def test_sums():
             check(page.island["processes"] == processes, what)
             check(len(page.rows("data-lane")) == min(24, processes * threads if processes * threads
                                                      <= 24 else processes), what, "lanes")
-            # The same in one file that all have written to, which is given by its name.
+            # The same in one file that all processes wrote, given by its name.
             whole = os.path.join(folder, "one.json")
             with open(whole, "w", encoding="ascii") as file:
                 file.write(lines(events))
             page, _ = report(whole)
             judge(page, events, f"{what} in one file")
-    check(not re.search(r"\b(nan|inf|None)\b", page.said, re.IGNORECASE), "words that are none")
+    check(not re.search(r"\b(nan|inf|None)\b", page.said, re.IGNORECASE), "nan or None")
 
 
 def test_words():
-    """Numbers, and sentences for runs whose answer is known."""
+    """Numbers in words, and sentences for runs with a known result."""
     for value, text in ((0, "0 s"), (0.9998, "1.00 s"), (0.9994, "999 ms"), (9.996, "10.0 s"),
                         (2700.4, "2,700 s"), (1.5e-7, "150 ns"), (-2e-3, "-2.00 ms"),
                         (123456789, "123,000,000 s"), (1e-9, "1.00 ns"), (1e-13, "0 s")):
@@ -103,14 +103,14 @@ def test_hints():
             hints = [row["data-hint"] for row in page.rows("data-hint")]
             check(hints == page.island["hints"], "hints of page and island")
             check(name in hints if name else not hints, "hint", name, "and not", hints)
-    # Neither is a hint where its reason is not.
+    # Threads that do not spin give no hint.
     with folder_of({"a.json": [machine(spin_us=500.0, calibrated=True)] + HINTS[6][1]}) as folder:
         page, _ = report(folder)
         check("spin" not in page.island["hints"], "threads that sleep are said to spin")
 
 
 def test_operations():
-    """An operation's time on the CPU says nothing of another one's, and rates of floats nothing of
+    """The CPU time of one operation does not count for another one, nor rates of floats for
     doubles."""
     shape = {"m": 512, "n": 512, "k": 512}
     events = ([event(dur=900.0, **shape) for _ in range(5)] +
@@ -136,7 +136,7 @@ def test_operations():
 
 
 def test_routines():
-    """A LAPACK routine has a name and no transposes; a dimension that it does not have is not there."""
+    """A LAPACK routine has a name and no transposes; a dimension that it lacks is not shown."""
     events = [event(dur=900.0, place="GPU", m=500, n=500, k=k, **of_dgesv(500, k)) for k in (7, 0)]
     with folder_of({"a.json": [machine()] + events}) as folder:
         page, _ = report(folder)
@@ -146,7 +146,7 @@ def test_routines():
 
 
 def test_roofline():
-    """Of the lines of the roofline those are explained that are drawn."""
+    """The roofline explains exactly the lines that it draws."""
     some = [event(place="GPU", kernel="f"), event(m=4096, n=4096, k=4096, place="GPU", kernel="f")]
     for name, words, figures in (("fp32-roof", "dotted", {"gpu_fp32_flops_per_s": 2e14}),
                                  ("cpu-roof", "dashed", {"cpu_flops_per_s": None})):
@@ -159,7 +159,7 @@ def test_roofline():
 
 
 def test_reasons():
-    """Every reason of the library has its words."""
+    """The page has words for every reason of the library."""
     with open(os.path.join(SRCDIR, "src/base/xg.c"), encoding="utf-8") as file:
         reasons = re.findall(r'\[XG_REASON_\w+\] = "([^"]+)"', file.read())
     with open(os.path.join(SRCDIR, "tools/report/words.py"), encoding="utf-8") as file:
@@ -170,13 +170,13 @@ def test_reasons():
 
 
 def test_killed():
-    """A file cut anywhere has the products of its whole lines."""
+    """A file that is cut anywhere gives the products of its whole lines."""
     events = random_run(1, 1, 12)["100.json"]
     text = lines(events)
     for at in sorted(random.Random(2).sample(range(len(text)), 24)) + [0, 1, 2, len(text) - 2]:
         with folder_of({"a.json": text[:at]}) as folder:
             page, _ = report("--status", "137", folder)
-            # The comma and the line's end may be what is missing.
+            # Only the comma and the line's end may be missing.
             whole = [line for line in text[:at].split("\n") if line.rstrip(",").endswith("}}")]
             products = sum('"ph":"X"' in line for line in whole)
             check(page.island["products"] == products, "cut at", at, page.island["products"])
@@ -199,7 +199,7 @@ def test_empty():
 
 
 def test_layouts():
-    """The same events laid out otherwise, as other tools may write them."""
+    """The same events in other layouts, as other tools may write them."""
     events = random_run(1, 2, 9)["100.json"]
     for what, text in (("closed", lines(events)[:-2] + "\n]\n"), ("one line", json.dumps(events)),
                        ("indented", json.dumps(events, indent=1)),
@@ -258,7 +258,7 @@ def judge_elements(page, allowed, what):
 
 
 def test_damaged():
-    """Whatever bytes are changed, a page comes out, of no more products than there were."""
+    """Whatever bytes change, there is a page, with no more products than before."""
     chance = random.Random(5)
     text = lines(random_run(1, 2, 8)["100.json"]).encode()
     for _ in range(100):
@@ -273,7 +273,7 @@ def test_damaged():
 
 
 def test_numbers():
-    """Figures that are none are strange; those at the edge do no harm."""
+    """Values that are no numbers count as strange; extreme numbers do no harm."""
     for key in ("ts", "dur", "pid", "tid"):
         for value in (None, "1", [], {}, True, 10 ** 400, math.nan, math.inf, -math.inf):
             one = event()
@@ -291,18 +291,18 @@ def test_numbers():
         with folder_of({"a.json": [figures] + odd}) as folder:
             page, _ = report(folder)
             check(page.island["products"] == len(odd), "odd products", page.island["products"])
-            check(not re.search(r"\b(nan|inf)\b", page.said), "figures that are none")
+            check(not re.search(r"\b(nan|inf)\b", page.said), "nan or inf on the page")
     for one in odd:
         with folder_of({"a.json": [machine(), one]}) as folder:
             report("--seconds", "1e-9", folder)
-            check("inf" not in report("--seconds", "5e-324", folder)[0].said, "a share without end")
+            check("inf" not in report("--seconds", "5e-324", folder)[0].said, "an infinite share")
     with folder_of({"a.json": "[" * 100000, "b.json": [event()]}) as folder:
         check(report(folder)[0].island["products"] == 1, "brackets without end")
 
 
 def test_extremes():
-    """Each figure at the edges of a double, where a quotient overflows and a logarithm has no value:
-    a page comes out, and its words and drawings have no figure that is none."""
+    """Figures at the limits of a double, where quotients overflow and logarithms have no value:
+    there is a page, without NaN and infinity in words and drawings."""
     edges = (5e-324, 1e-310, 2.3e-308, 1e-300, 1e-30, 1e-12, 0.0, -0.0, -5e-324, -1e308, 1e18, 1e40, 1e308,
              math.nan, math.inf, "1", None, [], {})
     figures = ("flops", "operand_bytes", "result_bytes", "predicted_cpu_us", "predicted_gpu_us",
@@ -321,11 +321,11 @@ def test_extremes():
                 check(page.island["products"] >= 1, edge, "products")
                 drawn = page.source[page.source.index("<main"):page.source.index("<script")]
                 found = re.search(r"[^a-z](nan|inf)[^a-z]|\d{60}", drawn, re.IGNORECASE)
-                check(not found, edge, "a figure that is none", found and found.group(), events)
+                check(not found, edge, "nan or inf", found and found.group(), events)
 
 
 def test_size():
-    """Thousands of products stay a small page that says what it did."""
+    """Thousands of products give a small page, which says how it combined them."""
     files = random_run(1, 3, 250) and random_run(50, 4, 60, seed=3)
     with folder_of(files) as folder:
         page, _ = report(folder)
@@ -367,8 +367,8 @@ def test_refused():
 
 
 def test_script():
-    """Moved as a whole and called through a link it works, and leaves nothing beside its modules;
-    it needs the standard library of Python 3.8 alone."""
+    """Moved and called through a link the program works, leaves no file beside its modules, and
+    needs only the standard library of Python 3.8."""
     modules = os.path.join(os.path.dirname(os.path.realpath(REPORT)), "report")
     with tempfile.TemporaryDirectory() as folder, folder_of({"a.json": [event()]}) as traces:
         os.mkdir(os.path.join(folder, "moved"))
@@ -414,7 +414,7 @@ def contrast(one, other):
 
 
 def test_contrast():
-    """WCAG's AA: 4.5 for text, 3 for what is drawn."""
+    """WCAG AA: a contrast of 4.5 for text, 3 for drawings."""
     with folder_of({"a.json": [event()]}) as folder:
         done = subprocess.run([sys.executable, REPORT, "-o", "-", folder], stdout=subprocess.PIPE,
                               check=True)
@@ -433,7 +433,7 @@ def test_contrast():
 
 
 def test_browser():
-    """What a browser makes of it: figures, widths, and that something is there to see."""
+    """In a browser the figures are right, the page fits the width, and something is visible."""
     try:
         browser = report_browser.Browser()
     except report_browser.NoBrowser as why:
@@ -449,8 +449,8 @@ def test_browser():
         for width, dark in ((360, False), (1200, False), (800, True)):
             browser.open(page, width, dark=dark)
             judge_shown(browser, [one for events in files.values() for one in events], width)
-        # On a phone a word of the command breaks only where it is wider than the page, and of the
-        # shapes it is seen without scrolling which they are and what they took.
+        # On a phone a word of the command breaks only if it is wider than the page, and the table
+        # of shapes shows shape and time without scrolling.
         browser.open(page, 360)
         seen = browser.value("[...document.querySelectorAll('.dense thead th')].filter(x =>"
                              " x.getBoundingClientRect().right <= innerWidth)"
@@ -495,7 +495,7 @@ def judge_shown(browser, events, width):
     check(drawn >= 20, width, "drawn:", drawn)
     rows, step = report_browser.pixels(browser.screenshot(0.25))
     check(len(rows) > 250 and len(rows[0]) // step == width // 4, width, "screenshot", len(rows))
-    # Of every fifth of its height some pixels differ from the corner's.
+    # In each fifth of its height some pixels differ from the corner's.
     for i in range(5):
         part = rows[len(rows) * i // 5:len(rows) * (i + 1) // 5]
         blank = rows[0][:step]

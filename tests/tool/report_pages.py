@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of xgemm-report share: traces made here, pages read back, and sums worked out a
-second time."""
+"""What the tests of xgemm-report share: traces that are made here, pages that are read back, and
+sums that are computed a second time."""
 import collections
 import contextlib
 import html.parser
@@ -23,7 +23,7 @@ failures = []
 
 
 def check(true, *what):
-    """Counts and prints what is not true."""
+    """Records and prints what is not true."""
     if not true:
         failures.append(what)
         print("FAIL:", *what)
@@ -74,7 +74,7 @@ class Page(html.parser.HTMLParser):
 
 
 def report(*arguments, status=0):
-    """The page that the command makes, run in this process, and what it prints."""
+    """Runs the command in this process; returns its page, and what it prints."""
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "page.html")
         said = io.StringIO()
@@ -136,19 +136,19 @@ def folder_of(files):
 
 
 def of_zgemm(m, n, k):
-    """What an event says of ZGEMM; one that says nothing is of SGEMM."""
+    """The fields of an event of ZGEMM; without them it is one of SGEMM."""
     return {"operation": "zgemm", "flops": 8 * m * n * k, "operand_bytes": 16 * k * (m + n),
             "result_bytes": 16 * m * n}
 
 
 def of_dgesv(n, k):
-    """What an event says of LAPACK's DGESV."""
+    """The fields of an event of LAPACK's DGESV."""
     return {"symbol": "dgesv_", "operation": "dgesv", "trans": "-", "kernel": "cuSOLVER",
             "flops": 2 * n ** 3 / 3 + 2 * n * n * k, "operand_bytes": 8 * n * (n + k), "result_bytes": 8 * n * (n + k)}
 
 
 def random_run(processes, threads, products, seed=1):
-    """Files, name: events."""
+    """Files by name, each with its events."""
     chance = random.Random(seed)
     shapes = [tuple(chance.choice((1, 10, 64, 500, 1024, 4096)) for _ in range(3))
               for _ in range(40)]
@@ -176,7 +176,7 @@ def random_run(processes, threads, products, seed=1):
     return files
 
 
-# --- Sums, worked out a second time -----------------------------------------------------------
+# --- Sums, computed a second time -------------------------------------------------------------
 
 def union(intervals):
     total, until = 0.0, -math.inf
@@ -187,7 +187,7 @@ def union(intervals):
 
 
 def judge(page, events, what):
-    """The page's figures against the events."""
+    """Checks the page's figures against the events."""
     products = [one for one in events if one["ph"] == "X"]
     island = page.island
     check(island["products"] == page.figures["products"] == len(products), what, "products")
