@@ -345,18 +345,6 @@ static void test_earning(void)
         observe(XG_SIDE_CPU, &cpu_call, &decision, decision.cpu_s);
     }
     XT_CHECK(policy.earned_s == 0.0, "%g", policy.earned_s);
-
-    /* The routine around these products is counted as a whole. */
-    const struct xg_problem inner = shape(8192, 8192, 8192);
-    const struct xg_situation now = {
-        .now_s = 1.0, .state = XG_ENGINE_COLD, .cores_left = 16, .is_counted = true};
-    for (int i = 0; i < 3; i++) {
-        struct xg_decision decision;
-        xg_policy_decide(&policy, &conf, &inner, &now, &decision);
-        XT_CHECK(!decision.start && decision.place == XG_PLACE_CPU && !decision.wait, "inner");
-        observe(XG_SIDE_CPU, &inner, &decision, decision.cpu_s);
-    }
-    XT_CHECK(policy.earned_s == 0.0, "inner products: %g", policy.earned_s);
 }
 
 /* At about 1.9 ms a call. */

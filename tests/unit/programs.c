@@ -262,6 +262,22 @@ static void test_shared_pool(void)
     }
 }
 
+/* Products inside a routine that is counted as a whole start nothing and earn nothing. */
+static void test_inner(void)
+{
+    const struct xg_problem call = shape(8192);
+    const struct xg_situation now = {
+        .now_s = 1.0, .state = XG_ENGINE_COLD, .cores_left = 16, .is_counted = true};
+    begin(0.0);
+    for (int i = 0; i < 3; i++) {
+        struct xg_decision decision;
+        xg_policy_decide(&policy, &conf, &call, &now, &decision);
+        XT_CHECK(!decision.start && decision.place == XG_PLACE_CPU && !decision.wait);
+        observe(&call, &decision, decision.cpu_s);
+    }
+    XT_CHECK(policy.earned_s == 0.0, "%g s", policy.earned_s);
+}
+
 /*
  * A transformer's block on a ready GPU: among threads that loops keep spinning, a product takes
  * 4.7 ms there, not 1.2, and the next loop 5 ms longer. The CPU takes 8 ms.
@@ -314,6 +330,7 @@ int main(void)
     test_stopped();
     test_shared_pool();
     test_loops_on_shared_pool();
+    test_inner();
     test_slow_at_first();
     return xt_done();
 }
