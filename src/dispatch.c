@@ -386,7 +386,7 @@ static bool lacks_cublas(const struct xg_problem *call, const struct xg_conf *co
     struct xg_model_device device;
     return xg_engine_device(&device) && !device.facts.cublas &&
            xg_select_needs_cublas(&device.facts, call) &&
-           !(waits ? xg_library_start_wait(XG_TOOLKIT_CUBLAS, conf)
+           !(waits ? xg_library_start_wait(XG_TOOLKIT_CUBLAS, conf, HUGE_VAL)
                    : xg_library_start_done(XG_TOOLKIT_CUBLAS, conf));
 }
 

@@ -127,14 +127,15 @@ static void make_ready(const struct xg_conf *conf, const struct xg_routine_decis
     if (xg_engine_state_get() == XG_ENGINE_COLD && !is_library_first(conf))
         xg_engine_start(conf);
     if (waits && xg_engine_state_get() != XG_ENGINE_COLD)
-        xg_engine_wait(conf);
-    bool loaded = waits ? xg_library_start_wait(XG_TOOLKIT_CUSOLVER, conf)
+        xg_engine_wait_most(conf, decision->waits_s);
+    bool loaded = waits ? xg_library_start_wait(XG_TOOLKIT_CUSOLVER, conf, decision->waits_s)
                         : xg_library_start_done(XG_TOOLKIT_CUSOLVER, conf);
     bool missing = xg_library_start_is_absent(XG_TOOLKIT_CUSOLVER);
     if (loaded && !missing && xg_engine_state_get() == XG_ENGINE_COLD)
         xg_engine_start(conf);
-    enum xg_engine_state state =
-        waits && loaded && !missing ? xg_engine_wait(conf) : xg_engine_state_get();
+    enum xg_engine_state state = waits && loaded && !missing
+                                     ? xg_engine_wait_most(conf, decision->waits_s)
+                                     : xg_engine_state_get();
     if (!served)
         return;
     if (state == XG_ENGINE_FORKED)

@@ -106,20 +106,21 @@ static void after_fork_in_child(void)
  */
 enum { START_WAIT_S = 5 };
 
-void xg_engine_start_deadline(struct timespec *until, const struct xg_conf *conf)
+void xg_engine_start_deadline(struct timespec *until, const struct xg_conf *conf, double most_s)
 {
-    xg_clock_deadline(until, conf->timeout_ms > 0 ? fmin(START_WAIT_S, 1e-3 * conf->timeout_ms)
-                                                  : START_WAIT_S);
+    double limit_s =
+        conf->timeout_ms > 0 ? fmin(START_WAIT_S, 1e-3 * conf->timeout_ms) : START_WAIT_S;
+    xg_clock_deadline(until, fmin(limit_s, most_s));
 }
 
 /* Waits for the start to end. Returns the state then, or STARTING if it takes too long. After one
  * such timeout no call waits. */
-static enum xg_engine_state wait_for_start(const struct xg_conf *conf)
+static enum xg_engine_state wait_for_start(const struct xg_conf *conf, double most_s)
 {
     enum xg_engine_state state;
     struct timespec until;
     int failed = 0;
-    xg_engine_start_deadline(&until, conf);
+    xg_engine_start_deadline(&until, conf, most_s);
     pthread_mutex_lock(&engine.lock);
     while ((state = xg_engine_state_get()) == XG_ENGINE_STARTING && !failed && !engine.waited_out)
         failed = pthread_cond_timedwait(&engine.changed, &engine.lock, &until);
@@ -334,12 +335,17 @@ void xg_engine_start(const struct xg_conf *conf)
     errno = saved_errno;
 }
 
-enum xg_engine_state xg_engine_wait(const struct xg_conf *conf)
+enum xg_engine_state xg_engine_wait_most(const struct xg_conf *conf, double most_s)
 {
     if (xg_engine_state_get() == XG_ENGINE_COLD)
         xg_engine_start(conf);
     enum xg_engine_state state = xg_engine_state_get();
-    return state == XG_ENGINE_STARTING ? wait_for_start(conf) : state;
+    return state == XG_ENGINE_STARTING ? wait_for_start(conf, most_s) : state;
+}
+
+enum xg_engine_state xg_engine_wait(const struct xg_conf *conf)
+{
+    return xg_engine_wait_most(conf, HUGE_VAL);
 }
 
 /* --- Lanes --------------------------------------------------------------------------------- */

@@ -39,8 +39,12 @@ void xg_engine_start(const struct xg_conf *conf);
  */
 enum xg_engine_state xg_engine_wait(const struct xg_conf *conf);
 
-/* When callers stop waiting for a start or a similar step: after 5 s, or XGEMM_TIMEOUT_MS. */
-void xg_engine_start_deadline(struct timespec *until, const struct xg_conf *conf);
+/* The same, for at most so many seconds. */
+enum xg_engine_state xg_engine_wait_most(const struct xg_conf *conf, double most_s);
+
+/* When callers stop waiting for a start or a similar step: after 5 s, XGEMM_TIMEOUT_MS or most_s.
+ */
+void xg_engine_start_deadline(struct timespec *until, const struct xg_conf *conf, double most_s);
 
 struct xg_dev;
 

@@ -38,6 +38,12 @@ enum xg_engine_state xg_engine_wait(const struct xg_conf *conf)
     return XG_ENGINE_NONE;
 }
 
+enum xg_engine_state xg_engine_wait_most(const struct xg_conf *conf, double most_s)
+{
+    (void)most_s;
+    return xg_engine_wait(conf);
+}
+
 bool xg_library_start_is_done(enum xg_toolkit library)
 {
     (void)library;
@@ -50,9 +56,16 @@ bool xg_library_start_done(enum xg_toolkit library, const struct xg_conf *conf)
     return false;
 }
 
-bool xg_library_start_wait(enum xg_toolkit library, const struct xg_conf *conf)
+bool xg_library_start_wait(enum xg_toolkit library, const struct xg_conf *conf, double most_s)
 {
+    (void)most_s;
     (void)library, (void)conf;
+    return false;
+}
+
+bool xg_library_start_is_begun(enum xg_toolkit library)
+{
+    (void)library;
     return false;
 }
 

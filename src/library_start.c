@@ -106,13 +106,13 @@ bool xg_library_start_done(enum xg_toolkit library, const struct xg_conf *conf)
     return xg_library_start_is_done(library);
 }
 
-bool xg_library_start_wait(enum xg_toolkit library, const struct xg_conf *conf)
+bool xg_library_start_wait(enum xg_toolkit library, const struct xg_conf *conf, double most_s)
 {
     struct timespec until;
     int failed = 0;
     if (xg_library_start_done(library, conf))
         return true;
-    xg_engine_start_deadline(&until, conf);
+    xg_engine_start_deadline(&until, conf, most_s);
     pthread_mutex_lock(&waiting.lock);
     while (atomic_load(&loads[library]) == LOAD_UNDER_WAY && !failed && !waiting.waited_out)
         failed = pthread_cond_timedwait(&waiting.ended, &waiting.lock, &until);

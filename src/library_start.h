@@ -22,6 +22,6 @@ bool xg_library_start_is_absent(enum xg_toolkit library);
 
 /* The same as xg_library_start_done, but waits for the end of loading, at most until
  * xg_engine_start_deadline. After one thread has waited that long, no other thread waits. */
-bool xg_library_start_wait(enum xg_toolkit library, const struct xg_conf *conf);
+bool xg_library_start_wait(enum xg_toolkit library, const struct xg_conf *conf, double most_s);
 
 #endif

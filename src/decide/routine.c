@@ -58,6 +58,7 @@ static const double LOAD_S = 0.2;        /* cuSOLVER: 0.06 s if its files are in
 static const double MARGIN = 0.9; /* the GPU must take less than this share of the CPU's time */
 static const double SURE = 0.7;   /* the model errs by a factor of 1.4 */
 static const double BESIDE = 0.5; /* what a start takes from a call beside it */
+static const double PATIENCE = 3; /* times the expected wait */
 
 double xg_routine_flops(const struct xg_routine *r)
 {
@@ -337,6 +338,7 @@ static void go(struct xg_routine_decision *decision, enum xg_reason reason, bool
     decision->place = XG_PLACE_GPU;
     decision->reason = reason;
     decision->wait = wait;
+    decision->waits_s = HUGE_VAL;
 }
 
 /* Seconds until a start that takes so long has ended. A late one may end at any time. */
@@ -384,13 +386,14 @@ static void decide_start(struct xg_routine_book *book, const struct xg_model *mo
         return;
     }
     decision->start = begins;
-    if (begins)
-        book->missed_s = 0;
-    const double beside_s = cpu_s + BESIDE * fmin(done_s - decision->gpu_s, cpu_s / (1 - BESIDE));
-    if (done_s < (begins ? beside_s : SURE * beside_s))
-        go(decision, XG_REASON_MODEL, true);
-    else
+    const double wait_s = done_s - decision->gpu_s;
+    const double beside_s = cpu_s + BESIDE * fmin(wait_s, cpu_s / (1 - BESIDE));
+    if (done_s >= (begins ? beside_s : SURE * beside_s)) {
         stay(decision, XG_REASON_STARTING);
+        return;
+    }
+    go(decision, XG_REASON_MODEL, true);
+    decision->waits_s = fmax(PATIENCE * wait_s, cpu_s);
 }
 
 void xg_routine_missed(struct xg_routine_book *book, const struct xg_routine_decision *decision,

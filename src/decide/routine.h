@@ -46,6 +46,7 @@ struct xg_routine_decision {
     double cpu_s, gpu_s; /* predictions, corrected */
     bool start;          /* start the engine, or load cuSOLVER, in the background */
     bool wait;           /* wait for them: place is not XG_PLACE_CPU */
+    double waits_s;      /* for each of them at most so long */
     bool earns;          /* its time on the CPU is counted toward a start */
     bool decomposes;     /* of GELSD and GELSS: the GPU also computes R's singular values */
 };

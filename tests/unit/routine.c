@@ -305,10 +305,13 @@ static void test_start(void)
     begin(XG_MODE_AUTO, XG_ENGINE_COLD, false);
     struct xg_routine_decision one = decide(XG_ROUTINE_GESDD, 4096);
     XT_CHECK(is(one, XG_PLACE_GPU, XG_REASON_MODEL) && one.wait && one.start);
+    XT_CHECK(one.waits_s >= one.cpu_s && one.waits_s <= fmax(one.cpu_s, 2), "%g s", one.waits_s);
     begin(XG_MODE_AUTO, XG_ENGINE_COLD, false);
     XT_CHECK(missed_until_start(3000, false) < 0, "no call has ended");
     double missed_s = missed_until_start(3000, true);
     XT_CHECK(missed_s >= 0.6 && missed_s < 0.9, "%g s", missed_s);
+    now.loading = true;
+    XT_CHECK(decide(XG_ROUTINE_GETRF, 3000).start, "the engine's start is paid for, too");
     begin(XG_MODE_AUTO, XG_ENGINE_COLD, false);
     now.products_s = 1;
     XT_CHECK(missed_until_start(3000, false) == 0, "products have missed as much");
