@@ -44,6 +44,7 @@ void shim_routine_notice(const char *frame, const void *caller)
         return;
     xg_tally_take(XG_TALLY_ROUTINES, INT_MAX);
     xg_tally_take(XG_TALLY_KEPT, INT_MAX);
+    xg_tally_take(XG_TALLY_COUNTED, INT_MAX);
 }
 
 struct shim_routine_pending {

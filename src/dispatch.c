@@ -264,7 +264,7 @@ static bool run_gpu(const struct xg_problem *call, const struct xg_conf *conf,
     struct xg_leftover rest = {.cpu = cpu, .frame = __builtin_frame_address(0)};
     const struct xg_cpu fallback = xg_leftover_cpu(&rest);
     struct xg_result *result = &record->gpu;
-    struct xg_patience patience = {.takes_s = decision->gpu_s,
+    struct xg_patience patience = {.takes_s = decision->gpu_s - decision->loops_s,
                                    .waits_s = decision->wait ? HUGE_VAL : decision->waits_s,
                                    .most_s = decision->wait ? 0.0 : decision->cpu_s,
                                    .threads = decision->crowded ? 1 : cores_left()};
@@ -488,7 +488,8 @@ static void compute(const char *symbol, const struct xg_problem *call, const str
         .place = decision.place,
         .reason = decision.reason,
         .predicted_cpu_s = decision.cpu_s,
-        .predicted_gpu_s = decision.gpu_s,
+        .predicted_gpu_s =
+            decision.gpu_s - (decision.place == XG_PLACE_CPU ? 0.0 : decision.loops_s),
     };
     if (decision.start)
         xg_engine_start(conf);

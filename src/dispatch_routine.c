@@ -89,7 +89,8 @@ static void decide(const struct xg_routine *routine, const struct xg_conf *conf,
     struct xg_routine_situation now = {.now_s = begin,
                                        .state = xg_engine_state_get(),
                                        .absence = xg_presence_look(conf),
-                                       .products_s = products_s};
+                                       .products_s = products_s,
+                                       .is_counted = xg_tally_own(XG_TALLY_COUNTED)};
     now.loading = xg_library_start_is_begun(XG_TOOLKIT_CUSOLVER);
     now.loaded = xg_library_start_is_done(XG_TOOLKIT_CUSOLVER);
     now.missing = xg_library_start_is_absent(XG_TOOLKIT_CUSOLVER);

@@ -114,7 +114,7 @@ void xg_engine_start_deadline(struct timespec *until, const struct xg_conf *conf
 }
 
 /* Waits for the start to end. Returns the state then, or STARTING if it takes too long. After one
- * such timeout no call waits. */
+ * such timeout, of a call without a limit of its own, no call waits. */
 static enum xg_engine_state wait_for_start(const struct xg_conf *conf, double most_s)
 {
     enum xg_engine_state state;
@@ -124,7 +124,7 @@ static enum xg_engine_state wait_for_start(const struct xg_conf *conf, double mo
     pthread_mutex_lock(&engine.lock);
     while ((state = xg_engine_state_get()) == XG_ENGINE_STARTING && !failed && !engine.waited_out)
         failed = pthread_cond_timedwait(&engine.changed, &engine.lock, &until);
-    engine.waited_out |= failed && state == XG_ENGINE_STARTING;
+    engine.waited_out |= failed && state == XG_ENGINE_STARTING && most_s == HUGE_VAL;
     pthread_mutex_unlock(&engine.lock);
     if (failed && state == XG_ENGINE_STARTING)
         xg_log(XG_LOG_INFO, "the GPU starts slowly: products run on the CPU until it is ready");

@@ -2,6 +2,7 @@
 #include "library_start.h"
 
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
@@ -116,7 +117,8 @@ bool xg_library_start_wait(enum xg_toolkit library, const struct xg_conf *conf, 
     pthread_mutex_lock(&waiting.lock);
     while (atomic_load(&loads[library]) == LOAD_UNDER_WAY && !failed && !waiting.waited_out)
         failed = pthread_cond_timedwait(&waiting.ended, &waiting.lock, &until);
-    waiting.waited_out |= failed && atomic_load(&loads[library]) == LOAD_UNDER_WAY;
+    waiting.waited_out |=
+        failed && atomic_load(&loads[library]) == LOAD_UNDER_WAY && most_s == HUGE_VAL;
     pthread_mutex_unlock(&waiting.lock);
     return xg_library_start_is_done(library);
 }

@@ -42,7 +42,7 @@ const struct xg_routine_row xg_routine_rows[XG_ROUTINE_COUNT] = {
     ROW(SYGVD, sygvd, hegvd, STEPS(XG_STEP_SYGVD), USE(A, IN, TRIANGLE), USE(B, IN, OUT, TRIANGLE),
         LIES(U, OVER, A, OUT), USE(W, OUT, REAL), .proof = XG_PROOF_VECTORS),
     ROW(GEEV, geev, geev, STEPS(XG_STEP_GEEV), USE(A, IN), USE(V, OUT), LIES(W, TWICE, W, OUT),
-        LIES(WI, BEHIND, W, OUT), .before = XG_BEFORE_MODERATE),
+        LIES(WI, BEHIND, W, OUT), .before = XG_BEFORE_IRREDUCIBLE),
     ROW(GESDD, gesdd, gesdd, STEPS(XG_STEP_GESVDP, XG_STEP_GESVD), LIES(A, TALL, A, IN),
         LIES(U, LEFT, U, OUT), LIES(V, RIGHT, V, OUT), USE(W, OUT, REAL), .retries = true),
 };

@@ -380,8 +380,8 @@ static void decide_start(struct xg_routine_book *book, const struct xg_model *mo
     }
     const bool begins = cold[XG_ROUTINE_ENGINE] || cold[XG_ROUTINE_CUSOLVER];
     const double missed_s = book->missed_s + (cold[XG_ROUTINE_ENGINE] ? now->products_s : 0);
-    decision->earns = true;
-    if (begins && missed_s < fmin(price_s, done_s - SURE * cpu_s)) {
+    decision->earns = !now->is_counted;
+    if (now->is_counted || (begins && missed_s < fmin(price_s, done_s - SURE * cpu_s))) {
         stay(decision, now->state == XG_ENGINE_STARTING ? XG_REASON_STARTING : XG_REASON_EARNING);
         return;
     }

@@ -35,6 +35,7 @@ struct xg_routine_situation {
     enum xg_engine_state state;
     enum xg_reason absence; /* why there is no GPU; XG_REASON_EARNING: there may be one */
     double products_s;      /* what products have missed without an engine */
+    bool is_counted;        /* part of a routine whose whole time is counted toward a start */
     bool loading;           /* the load of cuSOLVER has begun */
     bool loaded;            /* cuSOLVER is loaded */
     bool missing;           /* there is no cuSOLVER */

@@ -41,9 +41,9 @@ struct run {
 
 /* --- Checks ---------------------------------------------------------------------------------- */
 
-static bool is_checked(const struct run *run, enum xg_before check)
+static enum xg_before check_of(const struct run *run)
 {
-    return xg_routine_rows[run->routine->name].before == check;
+    return xg_routine_rows[run->routine->name].before;
 }
 
 /* LAPACK scales an A or a B whose largest element is near underflow or overflow. Here the squares
@@ -61,21 +61,40 @@ static bool is_moderate(const struct run *run)
     return true;
 }
 
-/* LAPACK's potri ignores the imaginary parts of a factor's diagonal; potrf's factor has none.
- * XG_DECLINED: this one has some. */
-static enum xg_status check_diagonal(const struct run *run)
+static bool has_real_diagonal(const struct xg_factor *a)
+{
+    double re, im = 0;
+    for (int64_t i = 0; i < a->matrix.rows && im == 0; i++)
+        xg_factor_get(a, i, i, &re, &im);
+    return im == 0;
+}
+
+/* Whether a row, or a column, is 0 outside the diagonal. */
+static bool is_isolated(const struct xg_factor *a, int64_t which, bool column)
+{
+    for (int64_t i = 0; i < a->matrix.rows; i++) {
+        double re, im;
+        xg_factor_get(a, column ? i : which, column ? which : i, &re, &im);
+        if (i != which && (re != 0 || im != 0))
+            return false;
+    }
+    return true;
+}
+
+/*
+ * LAPACK's potri ignores the imaginary parts of a factor's diagonal; potrf's factor has none. GEBAL
+ * finds eigenvalues of a reducible matrix exactly, by permutations; whether Xgeev does is unknown.
+ * XG_DECLINED: the CPU computes.
+ */
+static enum xg_status check_operands(const struct run *run)
 {
     const struct xg_routine *routine = run->routine;
     const struct xg_factor a = {.matrix = routine->operand[XG_SLOT_A], .type = routine->type};
-    if (!is_checked(run, XG_BEFORE_REAL_DIAGONAL))
-        return XG_OK;
-    for (int64_t i = 0; i < a.matrix.rows; i++) {
-        double re, im;
-        xg_factor_get(&a, i, i, &re, &im);
-        if (im != 0)
-            return XG_DECLINED;
-    }
-    return XG_OK;
+    bool passes = check_of(run) != XG_BEFORE_REAL_DIAGONAL || has_real_diagonal(&a);
+    if (check_of(run) == XG_BEFORE_IRREDUCIBLE && a.matrix.rows > 1)
+        for (int64_t i = 0; i < a.matrix.rows && passes; i++)
+            passes = !is_isolated(&a, i, false) && !is_isolated(&a, i, true);
+    return passes ? XG_OK : XG_DECLINED;
 }
 
 /* --- Device memory --------------------------------------------------------------------------- */
@@ -444,11 +463,12 @@ static enum xg_status move(struct run *run, struct xg_result *result)
     struct xg_transfer transfers[XG_SLOT_COUNT];
     bool finite = true;
     int count = list_transfers(run, false, transfers, &result->up_bytes);
-    for (int i = 0; i < 2 && is_checked(run, XG_BEFORE_MODERATE); i++)
+    const bool measured = check_of(run) >= XG_BEFORE_MODERATE;
+    for (int i = 0; i < 2 && measured; i++)
         transfers[i].largest = &run->largest[i];
     enum xg_status status = xg_transfer_up(lane, transfers, count, &finite);
     result->nonfinite = !finite;
-    if (status == XG_OK && is_checked(run, XG_BEFORE_MODERATE) && !is_moderate(run))
+    if (status == XG_OK && measured && !is_moderate(run))
         finite = false;
     if (status == XG_OK && !finite)
         status = XG_DECLINED;
@@ -484,7 +504,7 @@ static enum xg_status run_entered(struct run *run, struct xg_result *result)
     if (status == XG_OK)
         status = open_pivots(run);
     if (status == XG_OK)
-        status = check_diagonal(run);
+        status = check_operands(run);
     if (status == XG_OK)
         status = xg_originals_init(&run->originals, run->routine, &lane->originals);
     if (status == XG_OK)

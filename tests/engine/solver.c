@@ -131,6 +131,33 @@ static void test_memory(struct xg_dev *dev, bool reproducible)
              counts[1], counts[2]);
 }
 
+/* GEBAL isolates an eigenvalue if a row, or a column, is 0 outside the diagonal; so the CPU
+ * computes such a matrix. */
+static void test_reducible(void)
+{
+    enum { SIDE = 8 };
+    for (int which = 0; which < 3; which++)
+        for (int zero = 0; zero < SIDE; zero++) {
+            double a[SIDE * SIDE], w[2 * SIDE];
+            for (int i = 0; i < SIDE * SIDE; i++) {
+                const int row = i % SIDE, column = i / SIDE;
+                const bool isolated = which && (which == 1 ? row : column) == zero;
+                a[i] = row == column ? 3 + row : isolated ? 0 : 1.0 / (1 + row + 2 * column);
+            }
+            const struct xg_routine routine = {
+                .name = XG_ROUTINE_GEEV,
+                .type = XG_TYPE_D,
+                .m = SIDE,
+                .n = SIDE,
+                .operand = {[XG_SLOT_A] = {a, SIDE, SIDE, SIDE},
+                            [XG_SLOT_W] = {w, SIDE, 1, SIDE},
+                            [XG_SLOT_WI] = {w + SIDE, SIDE, 1, SIDE}}};
+            struct xg_result result;
+            XT_CHECK(xg_routine_run(lane, &routine, &result) == (which ? XG_DECLINED : XG_OK),
+                     "%d: %d", which, zero);
+        }
+}
+
 /* The device has no handle of cuBLAS yet. */
 static void test_without_cublas(void)
 {
@@ -256,6 +283,7 @@ int main(void)
         test_no_kernels();
         test_strange_factors();
         test_small_factor();
+        test_reducible();
         test_without_cublas();
         test_floats(dev, reproducible);
         if (reproducible) {

@@ -59,10 +59,10 @@ static void leave(int number)
 {
     siglongjmp(out, number);
 }
-int main(void)
+int main(int argc, char **argv)
 {
-    int n = 700, lwork = 40 * n, info = 0, three = 300;
-    double *a = calloc((size_t)(n * n), sizeof *a), *w = malloc((size_t)(n + lwork + 90000) * sizeof *w), one = 1;
+    int n = 700, lwork = 40 * n, info = 0, side = argc > 1 ? n : 300, count = argc > 1 ? atoi(argv[1]) : 3;
+    double *a = calloc((size_t)(n * n), sizeof *a), *w = malloc((size_t)(n + lwork + n * n) * sizeof *w), one = 1;
     struct itimerval timer = {.it_value.tv_usec = 20000};
     for (int i = 0; i < n * n; i++)
         a[i] = (i / n * 7 + i % n * 7) % 13;
@@ -71,8 +71,8 @@ int main(void)
     if (!sigsetjmp(out, 1))
         for (;;)
             dsyev_("V", "L", &n, a, &n, w, w + n, &lwork, &info);
-    for (int i = 0; i < 3; i++)
-        dgemm_("N", "N", &three, &three, &three, &one, a, &n, a, &n, &one, w, &three);
+    for (int i = 0; i < count; i++)
+        dgemm_("N", "N", &side, &side, &side, &one, a, &n, a, &n, &one, w, &side);
     return 0;
 }
 END
@@ -80,6 +80,11 @@ solves "left by a jump" OPENBLAS_NUM_THREADS=1 XGEMM_MODE=cpu XGEMM_STATS=1 LD_P
 has "left by a jump" '^  CPU  *XGEMM_MODE  *dgemm_  *dgemm  *3 '
 
 if has_engine; then
+    # Products after the jump start the GPU, whatever the routine's time was counted toward.
+    solves "products after a jump" OPENBLAS_NUM_THREADS=1 XGEMM_STATS=1 LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" \
+        LD_PRELOAD="$preload" "$tmp/left" 40
+    has "products after a jump" '^  [CG]PU  *\(GPU starting\|cost model\)  *dgemm_  *dgemm '
+
     on_gpu "on the GPU" "$tmp/lapack" 70
     # All names of shim/routines.h, except those of least squares, which squares.c calls.
     names=$(awk -F '[(, ]+' '$2 ~ /^SHIM_[A-Z]*_KINDS$/ && $5 !~ /^(gels.*|name)$/ {

@@ -17,7 +17,7 @@
 #include "src/decide/routine.h"
 #include "tests/support/xt.h"
 
-/* One for each row of src/decide/generation.c. */
+/* Devices of most files of src/generation. */
 static const struct device {
     const char *name;
     int sm, sm_count, smem_kib, fp64_ratio;
