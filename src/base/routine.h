@@ -136,8 +136,7 @@ enum xg_before {
     XG_BEFORE_NONE,
     XG_BEFORE_REAL_DIAGONAL, /* a factor's diagonal has no imaginary parts */
     XG_BEFORE_MODERATE,   /* A is not 0, and LAPACK would not scale A or B to avoid an overflow */
-    XG_BEFORE_IRREDUCIBLE /* so, and no row or column is 0 outside the diagonal, as GEBAL looks for
-                           */
+    XG_BEFORE_IRREDUCIBLE /* moderate, and no row or column is 0 outside the diagonal */
 };
 
 /* What remains after the last step. */

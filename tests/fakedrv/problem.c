@@ -79,7 +79,7 @@ static void check_padding(const struct xg_problem *p, const void *x, int64_t row
 }
 
 /* The functions that compute are not built for the thread sanitizer, which would slow them down ten
- * times. The sanitizer is told of whole rows instead. */
+ * times. This reports whole rows as read to the sanitizer. */
 static void tell_read(const struct xg_problem *p, const void *data, int64_t rows, int64_t columns,
                       int64_t ld)
 {

@@ -332,7 +332,7 @@ static void allocate_work(struct lapack *l)
     l->pivots = allocate((size_t)(l->m > l->n ? l->m : l->n), sizeof(int));
 }
 
-/* LAPACK is not built for the thread sanitizer, so the sanitizer is told of the operands. */
+/* Reports the operands to the thread sanitizer, for which LAPACK is not built. */
 static void tell(const struct solver_call *call)
 {
     for (int i = 0; i < SOLVER_OPERANDS; i++) {

@@ -14,7 +14,7 @@
 #include "tests/support/threads.h"
 #include "tests/support/xt.h"
 
-/* All arguments by address, and the lengths of letters behind them. */
+/* All arguments are addresses; the lengths of letters follow them. */
 typedef void routine(void *, ...);
 routine dpotrf_, dgetrf_, dgesv_, dgetri_, dtrtri_, dsyev_, dsyevd_, dgeev_, dgesvd_, cgesvd_;
 

@@ -23,7 +23,7 @@ failures = []
 
 
 def check(true, *what):
-    """Records and prints what is not true."""
+    """Prints and counts a condition that does not hold."""
     if not true:
         failures.append(what)
         print("FAIL:", *what)

@@ -389,7 +389,7 @@ static int count_children(double cores_s, double share, bool multiplies, bool pr
     int count = doctor_diagnose(&facts, findings), found = 0;
     for (int i = 0; i < count; i++)
         found += !strcmp(findings[i].diagnosis->id, "program.static");
-    XT_CHECK(products || count == 1, "a child is told of, or that nothing was multiplied");
+    XT_CHECK(products || count == 1, "not one finding: a child, or a program without products");
     return found;
 }
 
