@@ -5,10 +5,8 @@
 needs_plain_library
 doctor=$builddir/tools/xgemm-doctor
 [ -x "$doctor" ] || skip "$doctor has not been built"
-for name in $(env | sed -n 's/^\(XGEMM_[A-Z_]*\)=.*/\1/p') LD_PRELOAD CUDA_VISIBLE_DEVICES container \
-    OMP_WAIT_POLICY OPENBLAS_THREAD_TIMEOUT OPENBLAS_NUM_THREADS; do
-    unset "$name"
-done
+forget_settings
+unset LD_PRELOAD CUDA_VISIBLE_DEVICES container OMP_WAIT_POLICY OPENBLAS_THREAD_TIMEOUT OPENBLAS_NUM_THREADS
 export TMPDIR="$tmp" HOME="$tmp" XDG_CACHE_HOME="$tmp/cache" XGEMM_SHIM_LIB="$XG_SO" XGEMM_CONFIG=
 mkdir "$tmp/cache"
 fake=LD_LIBRARY_PATH=$tmp
