@@ -3,42 +3,19 @@
 
 #include <math.h>
 
+#include "tests/support/typed.h"
 #include "tests/support/xt.h"
 
 static uint64_t seed = 1;
 
 double complex matrix_get(const struct matrix *a, int64_t i, int64_t j)
 {
-    int64_t at = i + j * a->view.ld;
-    switch (a->type) {
-    case XG_TYPE_S:
-        return ((const float *)a->view.at)[at];
-    case XG_TYPE_D:
-        return ((const double *)a->view.at)[at];
-    case XG_TYPE_C:
-        return ((const float complex *)a->view.at)[at];
-    default:
-        return ((const double complex *)a->view.at)[at];
-    }
+    return xt_complex_get(a->type, a->view.at, i + j * a->view.ld);
 }
 
 void matrix_set(struct matrix *a, int64_t i, int64_t j, double complex value)
 {
-    int64_t at = i + j * a->view.ld;
-    switch (a->type) {
-    case XG_TYPE_S:
-        ((float *)a->view.at)[at] = (float)creal(value);
-        break;
-    case XG_TYPE_D:
-        ((double *)a->view.at)[at] = creal(value);
-        break;
-    case XG_TYPE_C:
-        ((float complex *)a->view.at)[at] = (float complex)value;
-        break;
-    default:
-        ((double complex *)a->view.at)[at] = value;
-        break;
-    }
+    xt_complex_set(a->type, a->view.at, i + j * a->view.ld, value);
 }
 
 static struct room {

@@ -12,6 +12,7 @@
 
 #include "one_thread.h"
 #include "src/base/problem.h"
+#include "typed.h"
 #include "xt.h"
 
 /* Of operands that have a structure k is what it follows from; b is a where the operation says so.
@@ -142,26 +143,6 @@ static inline struct xt_level3_shape xt_level3_of(int kind, int form, const int6
     return s;
 }
 
-static inline void xt_level3_set(enum xg_type type, char *memory, int64_t at, double re, double im)
-{
-    int64_t first = xg_type_is_complex(type) ? 2 * at : at;
-    for (int part = 0; part <= xg_type_is_complex(type); part++)
-        if (xg_type_is_double(type))
-            ((double *)(void *)memory)[first + part] = part ? im : re;
-        else
-            ((float *)(void *)memory)[first + part] = (float)(part ? im : re);
-}
-
-static inline xt_number xt_level3_get(enum xg_type type, const void *memory, int64_t at)
-{
-    int64_t first = xg_type_is_complex(type) ? 2 * at : at;
-    long double parts[2] = {0, 0};
-    for (int part = 0; part <= xg_type_is_complex(type); part++)
-        parts[part] = xg_type_is_double(type) ? (long double)((const double *)memory)[first + part]
-                                              : (long double)((const float *)memory)[first + part];
-    return CMPLXL(parts[0], parts[1]);
-}
-
 /* What there is of a matrix beside its rows: stored, a triangle; is_real, unit, large: its
  * diagonal.
  */
@@ -189,7 +170,7 @@ static inline char *xt_level3_matrix(enum xg_type type, int64_t rows, int64_t co
                 re = im = (double)NAN;
             if (i == j && form.is_real)
                 im = (double)NAN;
-            xt_level3_set(type, memory, i * ld + j, re, im);
+            xt_complex_set(type, memory, i * ld + j, CMPLX(re, im));
         }
     return memory;
 }
@@ -243,7 +224,7 @@ static inline void xt_level3_make_batch(const struct xt_level3_shape *s, struct 
                                         (struct xt_level3_form){.stored = XG_FULL}, seed);
         for (int64_t row = 0; row < all; row++)
             for (int64_t j = 0; row % apart >= rows[i] && j < lds[i]; j++)
-                xt_level3_set(s->type, *memories[i], row * lds[i] + j, (double)NAN, (double)NAN);
+                xt_complex_set(s->type, *memories[i], row * lds[i] + j, CMPLX(NAN, NAN));
         for (int64_t at = 0; at < s->instances; at++) {
             batch->at[i][at] = xt_level3_place(s, i, at) * apart;
             char *matrix = *memories[i] + (size_t)batch->at[i][at] * row_bytes;
@@ -360,8 +341,8 @@ static inline xt_number xt_level3_structured(const struct xt_level3 *o, const vo
     bool stored = p->stored == XG_UPPER ? row <= column : row >= column;
     if (xt_level3_is_in_place(p->op) && (!stored || (p->unit && row == column)))
         return stored ? 1 : 0;
-    xt_number x = stored ? xt_level3_get(p->type, memory, row * ld + column)
-                         : xt_level3_get(p->type, memory, column * ld + row);
+    xt_number x = stored ? xt_complex_get(p->type, memory, row * ld + column)
+                         : xt_complex_get(p->type, memory, column * ld + row);
     if (p->op == XG_OP_HEMM && row == column)
         return creall(x);
     return p->op == XG_OP_HEMM && !stored ? conjl(x) : x;
@@ -379,7 +360,7 @@ static inline xt_number xt_level3_factor(const struct xt_level3 *o, bool b, int6
     int64_t ld = b ? p->ldb : p->lda, i = trans ? column : row, j = trans ? row : column;
     bool structured = p->structured == (b ? XG_OPERAND_B : XG_OPERAND_A);
     xt_number x = structured ? xt_level3_structured(o, memory, ld, i, j)
-                             : xt_level3_get(p->type, memory, i * ld + j);
+                             : xt_complex_get(p->type, memory, i * ld + j);
     return trans == XG_CONJ_TRANS ? conjl(x) : x;
 }
 
@@ -467,7 +448,7 @@ static inline struct xt_level3_sum xt_level3_exact(const struct xt_level3_factor
     const struct xt_level3 *o = factors->o;
     const struct xg_problem *p = &o->p;
     const bool solves = p->op == XG_OP_TRSM;
-    const xt_number old = xt_level3_get(p->type, o->before, i * p->ldc + j);
+    const xt_number old = xt_complex_get(p->type, o->before, i * p->ldc + j);
     struct xt_level3_sum sum = {0, 0};
     if (solves || !xg_problem_alpha_zero(p))
         xt_level3_add_all(&sum, xt_level3_line(factors, false, i), xt_level3_line(factors, true, j),
@@ -496,7 +477,7 @@ static inline double xt_level3_error(const struct xt_level3_factors *factors, in
     long double unit = xg_type_is_double(p->type) ? 0x1p-53L : 0x1p-24L;
     xt_number off = exact.value;
     if (!solves)
-        off -= xt_level3_get(p->type, p->c, i * p->ldc + j);
+        off -= xt_complex_get(p->type, p->c, i * p->ldc + j);
     long double worst = fmaxl(fabsl(creall(off)), fabsl(cimagl(off)));
     if (isnan(creall(off)) || isnan(cimagl(off)))
         return (double)NAN;
