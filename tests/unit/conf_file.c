@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* conf_file, setting and conf: limits, the order of files, reports, misspelt names, the places of
- * the files. tests/fuzz/text.c has what a line says. Contract 10.8 (doc/contract.md). */
+/* Configuration files: limits, order, reports, misspelt names, paths. tests/fuzz/text.c tests how a
+ * line is read. Contract 10.8 (doc/contract.md). */
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -132,12 +132,12 @@ static void test_names(void)
     check_meant("XGEMM_TRAEC", "XGEMM_TRACE");
     check_meant("XGEMM_", "");
     check_meant("XGEMM_FOO", "");
-    check_meant("XGEMM_DOCTOR_FOLDE", ""); /* users do not set the one that is near */
+    check_meant("XGEMM_DOCTOR_FOLDE", ""); /* users do not set the similar one */
     check_meant("XGEMM_DOCTOR_FOLDER", NULL);
     check_meant("XGEMM_TEST_REQUIRE_GPU", NULL);
     check_meant("XGEMM_SHIM_LIB", NULL);
     check_meant("XGEMM_MODE", NULL);
-    check_meant("XGEM_MODE", NULL); /* it may be another program's */
+    check_meant("XGEM_MODE", NULL); /* another program may read it */
     setenv(long_name, "1", 1);
     xg_conf_environment_report(tell, NULL);
     XT_CHECK(strstr(told, " is not a setting\n") && strlen(told) < 128, "a long name: %s", told);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cores: the cgroup's CPU quota, versions 1 and 2, of the right cgroup. */
+/* The CPU quota of the right cgroup, in versions 1 and 2. */
 #include <limits.h>
 #include <math.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 
 static char root[PATH_MAX];
 
-/* Writes a file below root, whose folders it makes. */
+/* Writes a file below root, and makes its folders. */
 static void put(const char *name, const char *text)
 {
     char path[PATH_MAX + 64];
@@ -34,7 +34,8 @@ static double quota(const char *cgroup)
     return xg_cores_quota(path, root);
 }
 
-/* Another controller's cgroup of a name that CPU quotas have as well is not this process's. */
+/* Another controller may have a cgroup whose name also exists below "cpu"; its quota does not
+ * apply. */
 static void test_first_version(void)
 {
     put("cpu/mine/cpu.cfs_quota_us", "300000\n");

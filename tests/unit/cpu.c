@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The built-in product against double precision: transposes, sizes, scalars, padding, special
- * values; of every operation and type, where BLAS reads nothing. Contract 2.3, 3.1
- * (doc/contract.md). */
+/* The built-in product, compared with double precision: transposes, sizes, scalars, padding,
+ * special values; and for every operation and type, the operands that BLAS does not read. Contract
+ * 2.3, 3.1 (doc/contract.md). */
 #include <sys/mman.h>
 
 #include "tests/support/guarded.h"
@@ -46,7 +46,7 @@ static void test_unread(void)
     XT_CHECK(xg_cpu_element(&call, 0, 0, 3.0f, &scale) == 6.0 && scale == 6.0, "element");
 }
 
-/* A small problem of the kind, form saying which triangle, side and transposes. */
+/* A small problem of the kind. The form chooses triangle, side and transposes. */
 static struct xt_level3_shape shape_of(int kind, int form)
 {
     static const int64_t size[] = {9, 7, 8};
@@ -54,7 +54,7 @@ static struct xt_level3_shape shape_of(int kind, int form)
     return xt_level3_of(kind, form, size, scalars);
 }
 
-/* Where BLAS returns at once, no operand is read or written: all lie on pages without access. */
+/* If BLAS returns at once it reads and writes no operand: all lie on protected pages. */
 static void check_returns(struct xg_problem p, void *nowhere, const char *what)
 {
     p.a = p.b = p.c = nowhere;
@@ -87,7 +87,7 @@ static void test_returns(void *nowhere, const struct xt_level3_shape *shape)
     xt_level3_destroy(&o);
 }
 
-/* alpha == 0 or k == 0: C is scaled, or zero, and nothing else is read. */
+/* alpha == 0 or k == 0: C is scaled or set to zero, and no other operand is read. */
 static void check_scaled(const struct xt_level3_shape *shape, void *nowhere)
 {
     struct xt_level3 o = xt_level3_create(shape, 2);
@@ -120,7 +120,7 @@ static void test_kinds(void)
     munmap(nowhere, BYTES);
 }
 
-/* NaN and infinity travel as the definition says, through zeros too. */
+/* NaN and infinity propagate as in the definition, also multiplied by zero. */
 static void test_special(void)
 {
     for (int t = 0; t < 4; t++) {
@@ -147,7 +147,7 @@ static void test_special(void)
     }
 }
 
-/* The judge itself, on sums whose value is known. */
+/* xg_cpu_element, on sums with known values. */
 static void test_element(void)
 {
     float a[3] = {0x1p24f, 1.0f, -0x1p24f}, b[3] = {1.0f, 1.0f, 1.0f}, c[1] = {9.0f};

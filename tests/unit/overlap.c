@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* overlap: what it finds is what marking every byte finds. Contract 3.3, 4.2 (doc/contract.md). */
+/* xg_overlap_find gives the same answer as marking every element. Contract 3.3, 4.2
+ * (doc/contract.md). */
 #include "src/decide/overlap.h"
 #include "tests/support/xt.h"
 
@@ -24,7 +25,7 @@ struct place {
     int64_t rows, columns, ld, at;
 };
 
-/* Somewhere in the space, as large as it may be at most. */
+/* A random place in the space, with a random leading dimension. */
 static struct place draw_place(uint64_t *seed, int64_t rows, int64_t columns)
 {
     struct place p = {.rows = rows, .columns = columns, .ld = columns + draw(seed, 0, 24)};
@@ -32,7 +33,7 @@ static struct place draw_place(uint64_t *seed, int64_t rows, int64_t columns)
     return p;
 }
 
-/* Batches, in any order, and in each other: as marking every element finds. */
+/* Batches in any order, and interleaved. */
 static void test_batches(void)
 {
     enum { MOST = 4 };
@@ -95,10 +96,8 @@ static void set_place(struct xg_problem *call, int which, struct place place)
     *lds[which] = place.ld;
 }
 
-/*
- * Matrices of one row, whose leading dimension is as large as may be: by their elements alone.
- * With such a one between rows that are there the matrix cannot exist, and nothing is known.
- */
+/* Matrices of one row with huge leading dimensions: only their elements count. A matrix of several
+ * rows cannot exist with such a leading dimension, and the answer is "overlaps". */
 static void test_far(enum xg_type type)
 {
     const int64_t floats = (int64_t)xg_type_bytes(type) / 4; /* an element */
@@ -138,13 +137,14 @@ static void test_far(enum xg_type type)
     }
     XT_CHECK(found > 1000 && apart > 1000, "%d share, %d do not", found, apart);
 
-    /* Strides that wrap around, between instances that are there. */
+    /* Strides that wrap around. */
     struct xg_batch batch = {.count = 3, .stride_a = 4, .stride_b = 4, .stride_c = 4};
     struct xg_problem call = {.type = type, .m = 3, .n = 2, .k = 2, .alpha = 1, .batch = &batch};
     call.lda = call.ldb = call.ldc = 2;
     call.a = space, call.b = space + 100, call.c = space + 200;
     XT_CHECK(!xg_overlap_find(&call), "contract 4.2: three products");
-    batch.stride_c = INT64_MIN / (int64_t)xg_type_bytes(type) * 2; /* all have one C */
+    batch.stride_c = INT64_MIN / (int64_t)xg_type_bytes(type) * 2; /* all instances have the same C
+                                                                    */
     XT_CHECK(xg_overlap_find(&call), "contract 4.2: strides of C that wrap around");
     batch.stride_c = 4, batch.stride_b = INT64_MAX / (int64_t)xg_type_bytes(type);
     XT_CHECK(xg_overlap_find(&call), "contract 4.2: strides of B that wrap around");
@@ -185,7 +185,7 @@ int main(void)
     }
     XT_CHECK(found > 10000 && apart > 10000, "%d share, %d do not", found, apart);
 
-    /* By a byte, of operands that no float's address begins. */
+    /* Operands that share one byte, at an address that is not a multiple of a float's size. */
     struct xg_problem call = {.m = 1, .n = 4, .k = 4, .lda = 4, .ldb = 4, .ldc = 4};
     call.a = space, call.b = space + 100, call.c = (float *)(void *)((char *)space + 15);
     XT_CHECK(xg_overlap_find(&call), "contract 4.2: one byte is shared");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The judges of gpu/accuracy: right results pass them, wrong ones do not. */
+/* The judges of gpu/accuracy pass right results and refuse wrong ones. */
 #include <math.h>
 
 #include "src/verify/cpu.h"

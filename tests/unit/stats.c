@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* stats: the sums, the longest shapes, the line a call, comparison, exit report, fork. */
+/* Statistics: sums, the shapes that took longest, a line for each call, comparisons, the report at
+ * exit, fork. */
 #include <math.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,7 +28,7 @@ static const char *printed(void)
     return text;
 }
 
-/* The log's text since the last time; the file is emptied. */
+/* Returns the log's text since the last call, and empties the file. */
 static const char *logged(void)
 {
     xt_read(log_path, text, sizeof text);
@@ -70,7 +71,7 @@ static int count(const char *where, const char *what)
     return n;
 }
 
-/* True when one line holds both. */
+/* True if one line has both. */
 static int line_with(const char *where, const char *first, const char *second)
 {
     for (const char *at = where; (at = strstr(at, first)); at += strlen(first)) {
@@ -111,7 +112,7 @@ static void test_line(void)
              "%s", text);
 }
 
-/* In a child, which begins with an empty account; returns its report. */
+/* Runs the body in a child, which begins with an empty account. Returns its report. */
 static const char *report_of(void (*body)(void))
 {
     pid_t child = fork();
@@ -124,7 +125,8 @@ static const char *report_of(void (*body)(void))
     return logged();
 }
 
-/* The first of them has a line, the others are counted in one: behind it, and at the end. */
+/* The first of equal calls has a line. One line counts the others, before the next different call
+ * or at exit. */
 static void repeated_lines(void)
 {
     struct xg_call_record r = record("sgemm_", 100, XG_PLACE_GPU, XG_REASON_MODEL, 0.25);
@@ -193,7 +195,7 @@ static void verified(void)
     logged();
 }
 
-/* A call of LAPACK has no transposes and no beta. */
+/* A LAPACK call has no transposes and no beta. */
 static void routines(void)
 {
     struct xg_call_record r = record("scipy_dgesv_64_", 100, XG_PLACE_GPU, XG_REASON_MODEL, 0.25);
@@ -228,7 +230,7 @@ static void conjugates(void)
     xg_stats_add_compare(&compared);
 }
 
-/* A conjugate transpose is another shape than a transpose, and is called by its own letter. */
+/* A conjugate transpose and a transpose are different shapes with different letters. */
 static void test_conjugates(void)
 {
     const char *report = report_of(conjugates);
@@ -287,7 +289,7 @@ static void words_of_numpy(void)
     logged();
 }
 
-/* Columns are as wide as what stands in them. */
+/* Columns are as wide as their longest entry. */
 static void test_widths(void)
 {
     const char *head = strstr(report_of(words_of_numpy), "  where ");
@@ -324,7 +326,7 @@ static void spins_short(void)
     spins(4e-4);
 }
 
-/* What would help is said once, and not where threads hardly spin. */
+/* The report advises once about spinning threads, and does not if they spin for a short time. */
 static void test_spin(void)
 {
     const char *report = report_of(spins_short);
@@ -421,7 +423,7 @@ static void add_inside(const char *symbol, int64_t size, enum xg_place place, do
     xg_recorder_add(&r, 0);
 }
 
-/* Calls on the GPU inside a routine on the CPU have records of their own, and no time is counted
+/* Calls on the GPU inside a routine on the CPU have their own records, and no time is counted
  * twice. */
 static void inside(void)
 {
@@ -447,7 +449,7 @@ static void test_inside(void)
              "%s", report);
 }
 
-/* Registered before the exit report, so that it runs behind it; the children leave the file be. */
+/* Registered before the exit report, therefore runs after it. Children do not remove the file. */
 static void remove_log(void)
 {
     if (getpid() == test_pid)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What threads are at: counted over all, and taken back of those that end, leave, or stay behind in
- * the parent. */
+/* Counts of what threads do, summed over threads. The counts of threads that end, jump out, or do
+ * not exist in a child are subtracted. */
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The process that outlives the program: what it is, what it holds, and when it is gone.
+/* The process that outlives the program: its properties, the files that it holds, and when it ends.
  * Contract 8.10. */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -33,7 +33,7 @@ static void device_files(char *out, size_t size)
     snprintf(out, size, "%s/device", folder);
 }
 
-/* The text of /proc/<process>/<name>; empty where there is none. */
+/* The text of /proc/<process>/<name>; empty if it cannot be read. */
 static const char *read_about(pid_t process, const char *name, char *out, size_t size)
 {
     char path[64];
@@ -62,14 +62,14 @@ static bool goes_within_s(pid_t process, double seconds)
 
 static const struct xg_conf leaves = {.exit = XG_EXIT_LEAVE}, waits = {.exit = XG_EXIT_WAIT};
 
-/* What the program sees of its own just before it ends; exit status 0: all as it should be. */
+/* Checks in the program, just before it ends, the process that it leaves. */
 static void check_in_program(pid_t heir, int device)
 {
     char text[4096], link[64], where[128] = "";
     XT_CHECK(!strcmp(read_about(heir, "comm", text, sizeof text), "xgemm-exit\n"), "%s", text);
     snprintf(link, sizeof link, "/proc/%d/cwd", (int)heir);
     XT_CHECK(readlink(link, where, sizeof where - 1) > 0 && !strcmp(where, "/"), "%s", where);
-    /* Its own view of the program, and the two device files. */
+    /* A descriptor of the program's process, and the two device files. */
     snprintf(link, sizeof link, "/proc/%d/fd", (int)heir);
     XT_CHECK(xt_entries(link) == 3, "%d files", xt_entries(link));
     snprintf(link, sizeof link, "/proc/%d/fd/%d", (int)heir, device);
@@ -90,7 +90,7 @@ struct told {
     int failed;
 };
 
-/* The program: ends with status 7, leaving the teardown. */
+/* The program leaves the teardown to another process and ends with status 7. */
 static void run_program(int out)
 {
     char files[128];
@@ -99,7 +99,7 @@ static void run_program(int out)
     XT_CHECK(device >= 0 && other >= 0 && open_file("data") >= 0, "no files");
     XT_CHECK(flock(device, LOCK_EX) == 0, "lock");
     XT_CHECK(xg_teardown_leave(files) == 0, "it was not prepared");
-    xg_teardown_prepare(&leaves); /* the start's thread does; its errno is not read */
+    xg_teardown_prepare(&leaves); /* on the start's thread, where errno does not matter */
     errno = 77;
     pid_t heir = xg_teardown_leave(files);
     XT_CHECK(errno == 77, "errno %d", errno);
@@ -112,7 +112,8 @@ static void run_program(int out)
     _exit(7);
 }
 
-/* The pipe's end is seen as soon as the program is gone; so is its status; then the heir goes. */
+/* When the program ends, its pipe closes and its status is available at once. Then the heir ends.
+ */
 static void test_program(void)
 {
     int out[2], status = 0;
@@ -136,7 +137,7 @@ static void test_program(void)
     close(out[0]);
 }
 
-/* Until the program ends it stays, and with it the lock of the device's file. */
+/* The heir stays until the program ends, and holds the lock of the device's file. */
 static void test_holds(void)
 {
     char files[128];
@@ -170,7 +171,7 @@ static void test_holds(void)
     close(device), close(told[0]), close(told[1]);
 }
 
-/* A child that no process reaped: no second is left. */
+/* If a zombie from an earlier teardown exists, no second process is left. */
 static void test_unreaped(void)
 {
     char files[128];
@@ -189,7 +190,8 @@ static void test_unreaped(void)
     close(device);
 }
 
-/* Where the user wants the wait, where it was refused, in a child, without a device's file. */
+/* No process is left if the user wants to wait, if the teardown is refused, in a child of fork, or
+ * without an open device file. */
 static void test_not(void)
 {
     char files[128];
@@ -210,7 +212,7 @@ static void test_not(void)
     close(device);
 }
 
-/* A program that has since put itself under a filter of system calls is left alone. */
+/* A program that has installed a filter of system calls leaves no process. */
 static void test_filtered(void)
 {
     char files[128];

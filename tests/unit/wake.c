@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What waking threads costs: measured with a known delay added to each wake, and kept in a file.
+/* The cost of waking threads: measured with a known delay added to each wake, and kept in a file.
  * Contract 7.7. */
 #include <errno.h>
 #include <math.h>
@@ -20,7 +20,8 @@ static _Atomic int delay_us;
 int __real_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *lock);
 int __wrap_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *lock);
 
-/* The linker binds the calls of tools/wake.c to this one: each wake takes the delay longer. */
+/* The linker replaces the calls in tools/wake.c by this function, which adds the delay to each
+ * wake. */
 int __wrap_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *lock)
 {
     int result = __real_pthread_cond_wait(condition, lock);
@@ -30,7 +31,7 @@ int __wrap_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *lock)
     return result;
 }
 
-/* The least of eight figures: other programs may keep the cores busy meanwhile. */
+/* Takes the least of eight measurements, because other programs may keep the cores busy. */
 static bool measure(int added_us, struct xg_wake *wake)
 {
     int measured = 0;
