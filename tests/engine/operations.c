@@ -148,7 +148,7 @@ static int with_linker_locked(struct dl_phdr_info *info, size_t size, void *thre
 {
     enum { ARRIVES_US = 200000 };
     (void)info, (void)size;
-    XT_CHECK(!pthread_create(thread, NULL, double_main, NULL), "no thread");
+    *(pthread_t *)thread = xt_thread_start(double_main, NULL);
     usleep(ARRIVES_US); /* until that thread waits for the one that needs this lock */
     run_single();
     return 1;
@@ -165,9 +165,9 @@ static void *idle_main(void *arg)
 /* A thread that waits for cuBLAS delays no product of a thread that holds the linker's lock. */
 static void linker_locked(void)
 {
-    pthread_t thread, idle;
+    pthread_t thread;
     begin();
-    XT_CHECK(!pthread_create(&idle, NULL, idle_main, NULL), "no thread");
+    xt_thread_start(idle_main, NULL);
     run_single();
     dl_iterate_phdr(with_linker_locked, &thread);
     pthread_join(thread, NULL);
@@ -179,10 +179,8 @@ static void linker_locked(void)
 /* Like a constructor that waits for a thread of its own. */
 static int joins_with_linker_locked(struct dl_phdr_info *info, size_t size, void *nothing)
 {
-    pthread_t thread;
     (void)info, (void)size, (void)nothing;
-    XT_CHECK(!pthread_create(&thread, NULL, double_main, NULL), "no thread");
-    XT_CHECK(!pthread_join(thread, NULL), "no end");
+    XT_CHECK(!pthread_join(xt_thread_start(double_main, NULL), NULL), "no end");
     return 1;
 }
 
@@ -213,16 +211,16 @@ static void *single_main(void *unused)
 /* cuBLAS loads while other products have all lanes and a product that needs it waits for one. */
 static void lanes_taken(void)
 {
-    pthread_t singles[XG_POLICY_LANES], thread;
+    pthread_t singles[XG_POLICY_LANES];
     begin();
     xg_engine_wait(xg_conf_get());
     for (int i = 0; i < XG_POLICY_LANES; i++) {
         fake.fail("cuStreamWaitEvent", 1 + i, -1, FAKECUDA_ONCE);
-        XT_CHECK(!pthread_create(&singles[i], NULL, single_main, NULL), "no thread");
+        singles[i] = xt_thread_start(single_main, NULL);
     }
     while (fake.calls("cuStreamWaitEvent") < XG_POLICY_LANES)
         usleep(1000);
-    XT_CHECK(!pthread_create(&thread, NULL, double_main, NULL), "no thread");
+    const pthread_t thread = xt_thread_start(double_main, NULL);
     while (fake.calls("cublasCreate") == 0)
         usleep(1000);
     fake.release();

@@ -222,9 +222,7 @@ static void run_again(struct xg_lane *lane, struct fx_product *product,
     struct xg_result result;
     struct form form = form_of(&product->call);
     bool wide = is_wide(numbers);
-    float *first = malloc(product->c_elems * sizeof(*first));
-    if (!first)
-        exit(XT_HARD);
+    float *first = xt_alloc(product->c_elems, sizeof(*first));
     memcpy(first, product->c_all, product->c_elems * sizeof(*first));
     poison(lane);
     long launches = run(lane, product, numbers->name, &result);

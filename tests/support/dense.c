@@ -25,9 +25,7 @@ static struct room {
 
 void *dense_allocate(size_t bytes)
 {
-    struct room *room = malloc(sizeof *room + bytes);
-    if (!room)
-        exit(XT_HARD);
+    struct room *room = xt_alloc(1, sizeof *room + bytes);
     room->next = rooms;
     rooms = room;
     return room->memory;
@@ -100,9 +98,8 @@ bool matrix_rest_is_intact(const struct matrix *a, enum xg_uplo part)
 
 struct dense dense_new(int64_t rows, int64_t columns)
 {
-    struct dense x = {rows, columns, dense_allocate((size_t)(rows * columns) * sizeof *x.at)};
-    memset(x.at, 0, (size_t)(rows * columns) * sizeof *x.at);
-    return x;
+    return (struct dense){rows, columns,
+                          dense_allocate((size_t)(rows * columns) * sizeof(double complex))};
 }
 
 struct dense dense_of(const struct matrix *a)

@@ -69,10 +69,8 @@ static inline void xt_lu_check(const struct xt_factors *f, int64_t stride, const
 {
     const int64_t steps = f->m < f->n ? f->m : f->n, *pivots = f->beside;
     const double eps = xt_epsilon(f->type);
-    int64_t *rows = malloc((size_t)f->m * sizeof *rows);
+    int64_t *rows = xt_alloc((size_t)f->m, sizeof *rows);
     double largest = 0, worst = 0;
-    if (!rows)
-        exit(XT_HARD);
     for (int64_t i = 0; i < f->m; i++)
         rows[i] = i;
     for (int64_t k = 0; k < steps; k++) {
@@ -145,10 +143,8 @@ static inline void xt_qr_check(const struct xt_factors *f, int64_t stride, const
 {
     const int64_t steps = f->m < f->n ? f->m : f->n;
     const double eps = xt_epsilon(f->type);
-    long double *column = malloc((size_t)f->m * sizeof *column);
+    long double *column = xt_alloc((size_t)f->m, sizeof *column);
     double worst = 0, crooked = 0;
-    if (!column)
-        exit(XT_HARD);
     for (int64_t k = 0; k < steps; k++)
         crooked = fmax(crooked, xt_reflector_error(f, k));
     XT_CHECK_LE(crooked, 20 * eps, "%s: reflectors, %.3g units", what, crooked / eps);

@@ -119,9 +119,7 @@ static inline struct xg_problem fx_doubles(int64_t m, int64_t n, int64_t k, bool
 static inline float *fx_matrix(int64_t rows, int64_t cols, int64_t ld, uint64_t *seed)
 {
     size_t elems = rows ? (size_t)((rows - 1) * ld + cols) : 0;
-    float *x = malloc(elems * sizeof(*x));
-    if (!x)
-        exit(XT_HARD);
+    float *x = xt_alloc(elems, sizeof(*x));
     for (size_t i = 0; i < elems; i++)
         x[i] = (int64_t)(i % (size_t)ld) < cols ? xt_random(seed) : NAN;
     return x;
@@ -145,10 +143,8 @@ static inline struct fx_product fx_product_create(const struct fx_shape *shape, 
     call->b = p.b =
         fx_matrix(call->transb ? call->n : call->k, call->ldb - shape->pad, call->ldb, &seed);
     p.c_elems = (size_t)((call->m - 1) * call->ldc + call->n + 2 * FX_GUARD);
-    p.c_all = malloc(p.c_elems * sizeof(float));
-    p.c_before = malloc(p.c_elems * sizeof(float));
-    if (!p.c_all || !p.c_before)
-        exit(XT_HARD);
+    p.c_all = xt_alloc(p.c_elems, sizeof(float));
+    p.c_before = xt_alloc(p.c_elems, sizeof(float));
     for (size_t i = 0; i < p.c_elems; i++)
         p.c_before[i] = xt_random(&seed);
     call->c = p.c_all + FX_GUARD;

@@ -31,6 +31,15 @@ __attribute__((weak, visibility("hidden"))) long xt_checks;
 /* NaN fails: the comparison is written so that it is false then. */
 #define XT_CHECK_LE(value, bound, ...) XT_CHECK((value) <= (bound), __VA_ARGS__)
 
+/* Zeroed memory for the caller to free. Ends the test without memory. */
+static inline void *xt_alloc(size_t count, size_t bytes)
+{
+    void *memory = calloc(count, bytes);
+    if (!memory && count && bytes)
+        exit(XT_HARD);
+    return memory;
+}
+
 /* Waits for a child of fork(), which is to end with exit status 0. */
 static inline void xt_child_wait(pid_t child, const char *what)
 {

@@ -155,9 +155,7 @@ struct xt_level3_form {
 static inline char *xt_level3_matrix(enum xg_type type, int64_t rows, int64_t columns, int64_t ld,
                                      struct xt_level3_form form, uint64_t *seed)
 {
-    char *memory = malloc((size_t)(rows * ld) * xg_type_bytes(type));
-    if (!memory)
-        exit(XT_HARD);
+    char *memory = xt_alloc((size_t)(rows * ld), xg_type_bytes(type));
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < ld; j++) {
             double re = (double)xt_random(seed), im = (double)xt_random(seed);
@@ -213,8 +211,8 @@ static inline void xt_level3_make_batch(const struct xt_level3_shape *s, struct 
     const int64_t lds[] = {columns[0] + s->pad, columns[1] + s->pad, columns[2] + s->pad};
     const bool reads = !xg_problem_beta_zero(p);
     char **const memories[] = {&o->a, &o->b, &o->c};
-    struct xt_level3_batch *batch = calloc(1, sizeof *batch);
-    if (!batch || s->instances > XT_LEVEL3_INSTANCES)
+    struct xt_level3_batch *batch = xt_alloc(1, sizeof *batch);
+    if (s->instances > XT_LEVEL3_INSTANCES)
         exit(XT_HARD);
     batch->p.count = s->instances;
     for (int i = 0; i < 3; i++) {
@@ -299,9 +297,7 @@ static inline struct xt_level3 xt_level3_create(const struct xt_level3_shape *s,
                                         .is_real = xt_level3_is_hermitian(s->op)};
     if (xt_level3_is_batch(s->op)) {
         xt_level3_make_batch(s, &o, &seed);
-        o.before = malloc(o.c_bytes);
-        if (!o.before)
-            exit(XT_HARD);
+        o.before = xt_alloc(1, o.c_bytes);
         memcpy(o.before, o.c, o.c_bytes);
         return o;
     }
@@ -319,9 +315,7 @@ static inline struct xt_level3 xt_level3_create(const struct xt_level3_shape *s,
     o.p.b = one ? o.a : o.b ? o.b : o.c;
     o.p.c = o.c;
     o.c_bytes = (size_t)(s->m * o.p.ldc) * xg_type_bytes(s->type);
-    o.before = malloc(o.c_bytes);
-    if (!o.before)
-        exit(XT_HARD);
+    o.before = xt_alloc(1, o.c_bytes);
     memcpy(o.before, o.p.c, o.c_bytes);
     return o;
 }
@@ -373,12 +367,9 @@ struct xt_level3_factors {
 
 static inline struct xt_level3_factors xt_level3_factors(const struct xt_level3 *o)
 {
-    struct xt_level3_factors factors = {.o = o,
-                                        .rows = calloc((size_t)o->p.m, sizeof(xt_number *)),
-                                        .columns = calloc((size_t)o->p.n, sizeof(xt_number *))};
-    if (!factors.rows || !factors.columns)
-        exit(XT_HARD);
-    return factors;
+    return (struct xt_level3_factors){.o = o,
+                                      .rows = xt_alloc((size_t)o->p.m, sizeof(xt_number *)),
+                                      .columns = xt_alloc((size_t)o->p.n, sizeof(xt_number *))};
 }
 
 static inline void xt_level3_forget(struct xt_level3_factors *factors)
@@ -407,9 +398,7 @@ static inline const xt_number *xt_level3_line(const struct xt_level3_factors *fa
     xt_number **line = (b ? factors->columns : factors->rows) + at;
     if (*line)
         return *line;
-    *line = malloc((size_t)p->k * sizeof **line);
-    if (!*line)
-        exit(XT_HARD);
+    *line = xt_alloc((size_t)p->k, sizeof **line);
     for (int64_t l = 0; l < p->k; l++)
         (*line)[l] =
             xt_level3_times(scale, xt_level3_factor(factors->o, b, b ? l : at, b ? at : l));

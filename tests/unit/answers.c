@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Remembered callers are found again and whole, by many threads and in children of fork. */
-#include <pthread.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "shim/answers.h"
+#include "tests/support/threads.h"
 #include "tests/support/xt.h"
 
 enum { KEYS = 4, FORKS = 40, FOUND = 20000 };
@@ -102,10 +102,8 @@ static void test_many(void)
 
 int main(void)
 {
-    pthread_t writer;
     alarm(120); /* ends a test that finds nothing */
-    if (pthread_create(&writer, NULL, write_on, NULL))
-        return XT_HARD;
+    const pthread_t writer = xt_thread_start(write_on, NULL);
     test_whole();
     test_forked();
     ended = true;

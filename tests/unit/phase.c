@@ -81,8 +81,8 @@ static void test_change(void)
     struct program program = begin(1e-3, 0.25e-3, 14);
     run(&program, 101.0);
     XT_CHECK(program.moves == 1 && phase.side == XG_SIDE_GPU, "%ld moves", program.moves);
-    /* The phase moves when the missed gains equal the price of a move, which is the time that threads
-     * spin. After the move they still spin for that time. */
+    /* The phase moves when the missed gains equal the price of a move, which is the time that
+     * threads spin. After the move they still spin for that time. */
     double changed_s = 1.0 - program.gpu_took_s;
     XT_CHECK(changed_s > 0.1 && changed_s < 0.45, "%g s", changed_s);
     program.took_s = program.moves = 0;
