@@ -85,24 +85,6 @@ static void test_outliers(void)
     XT_CHECK(scale(XG_SIDE_CPU, call) > 10.0, "it stays so: %g", scale(XG_SIDE_CPU, call));
 }
 
-/* One call in five takes a quarter of the time; the correction follows the others. */
-static void test_two_kinds(void)
-{
-    const struct xg_problem call = shape(920, 256, 8);
-    begin();
-    observe(XG_SIDE_CPU, call, 1.0, 10);
-    for (int i = 0; i < 20; i++) {
-        observe(XG_SIDE_CPU, call, 0.25, 1);
-        double low = scale(XG_SIDE_CPU, call);
-        XT_CHECK(low > 0.5, "a short one of %d: %g", i, low);
-        observe(XG_SIDE_CPU, call, 1.0, 4);
-        double high = scale(XG_SIDE_CPU, call);
-        XT_CHECK(high > 0.75 && high < 1.01, "the others after %d: %g", i, high);
-    }
-    observe(XG_SIDE_CPU, call, 0.25, 12);
-    XT_CHECK(scale(XG_SIDE_CPU, call) < 0.32, "it stays so: %g", scale(XG_SIDE_CPU, call));
-}
-
 /* Two calls in five are short and have biased the correction; it returns to the time of most calls.
  */
 static void test_finds_back(void)
@@ -235,7 +217,6 @@ int main(void)
     test_converges();
     test_batches();
     test_outliers();
-    test_two_kinds();
     test_finds_back();
     test_nonsense();
     test_kinds();
