@@ -17,6 +17,7 @@
 #include "src/report/account.h"
 #include "src/report/mapping.h"
 #include "src/report/stats.h"
+#include "tests/support/files.h"
 #include "tests/support/xt.h"
 
 static char dir[] = "/tmp/xg_account_XXXXXX";
@@ -24,10 +25,9 @@ static struct xg_account read_back, sum;
 
 static const char *in_dir(long pid, const char *suffix)
 {
-    static char path[PATH_MAX];
-
-    snprintf(path, sizeof path, "%s/%ld%s", dir, pid, suffix);
-    return path;
+    char name[64];
+    snprintf(name, sizeof name, "%ld%s", pid, suffix);
+    return xt_path(dir, name);
 }
 
 static struct xg_call_record record(int size, enum xg_place place, enum xg_reason reason)
@@ -522,15 +522,6 @@ static void test_in_memory(void)
     }
 }
 
-static void remove_files(void)
-{
-    char command[100];
-
-    snprintf(command, sizeof command, "rm -rf %s", dir);
-    if (system(command))
-        xt_failures++;
-}
-
 int main(void)
 {
     if (!mkdtemp(dir))
@@ -553,7 +544,7 @@ int main(void)
     test_names();
     test_refused();
     test_read();
-    remove_files();
+    xt_remove(dir);
 
     int status;
     run(no_folder, &status);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "src/base/conf.h"
+#include "tests/support/files.h"
 #include "tests/support/xt.h"
 
 static struct xg_conf_file file;
@@ -147,13 +148,6 @@ static void test_names(void)
 
 /* --- Where the files are -------------------------------------------------------------------- */
 
-static void write_file(const char *path, const char *text)
-{
-    FILE *out = fopen(path, "w");
-    if (!out || fputs(text, out) < 0 || fclose(out) != 0)
-        exit(XT_HARD);
-}
-
 static void check_given(const char *what, const char *expected)
 {
     errno = ERANGE;
@@ -174,13 +168,13 @@ static void test_places(void)
     unsetenv("XDG_CONFIG_HOME");
     setenv("HOME", home, 1);
     check_given("no file", "");
-    write_file("system.conf", "XGEMM_MODE=gpu\n");
+    xt_write("system.conf", "XGEMM_MODE=gpu\n");
     check_given("the system's", "XGEMM_MODE=gpu system.conf:1\n");
     mkdir(".config", 0700);
     mkdir(".config/xgemm", 0700);
     mkdir("xgemm", 0700);
-    write_file(".config/xgemm/xgemm.conf", "XGEMM_MATH=tf32\n");
-    write_file("xgemm/xgemm.conf", "XGEMM_STATS=1\n");
+    xt_write(".config/xgemm/xgemm.conf", "XGEMM_MATH=tf32\n");
+    xt_write("xgemm/xgemm.conf", "XGEMM_STATS=1\n");
     xg_conf_files_read(&files, "system.conf");
     XT_CHECK(files.user.count == 1 && !strcmp(files.user.lines[0].name, "XGEMM_MATH"), "HOME");
     setenv("XDG_CONFIG_HOME", home, 1);
@@ -203,14 +197,8 @@ static void test_places(void)
     setenv("XGEMM_CONFIG", long_path, 1);
     xg_conf_files_read(&files, "system.conf");
     XT_CHECK(files.user.count == 1 && files.user.lines[0].fault, "a long path");
-    unlink("system.conf");
-    unlink(".config/xgemm/xgemm.conf");
-    unlink("xgemm/xgemm.conf");
-    rmdir(".config/xgemm");
-    rmdir(".config");
-    rmdir("xgemm");
     if (chdir("..") == 0)
-        rmdir(folder);
+        xt_remove(folder);
 }
 
 int main(void)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "src/host/cores.h"
+#include "tests/support/files.h"
 #include "tests/support/xt.h"
 
 static char root[PATH_MAX];
@@ -21,9 +22,7 @@ static void put(const char *name, const char *text)
         *slash = '\0';
         mkdir(path, 0700);
     }
-    FILE *file = fopen(path, "w");
-    if (!file || fputs(text, file) < 0 || fclose(file))
-        exit(XT_HARD);
+    xt_write(path, text);
 }
 
 static double quota(const char *cgroup)
@@ -59,13 +58,11 @@ static void test_second_version(void)
 
 int main(void)
 {
-    char template[] = "xg_cores_XXXXXX", command[PATH_MAX + 16];
+    char template[] = "xg_cores_XXXXXX";
     if (!mkdtemp(template) || !realpath(template, root))
         return XT_HARD;
     test_first_version();
     test_second_version();
-    snprintf(command, sizeof command, "rm -rf '%s'", root);
-    if (system(command) != 0)
-        return XT_HARD;
+    xt_remove(root);
     return xt_done();
 }

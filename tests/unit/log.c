@@ -24,10 +24,7 @@ static char dir[PATH_MAX]; /* absolute */
 
 static const char *in_dir(const char *name)
 {
-    static char path[PATH_MAX + 16];
-
-    snprintf(path, sizeof path, "%s/%s", dir, name);
-    return path;
+    return xt_path(dir, name);
 }
 
 enum { SECONDS = 10 }; /* after which SIGALRM ends a child */
@@ -304,7 +301,6 @@ static int run_body(const char *name)
 
 int main(int argc, char **argv)
 {
-    static const char *const left[] = {"err", "out", "log", "own", "fifo"};
     char template[] = "xg_log_XXXXXX";
 
     if (argc == 2) {
@@ -321,8 +317,6 @@ int main(int argc, char **argv)
         if (bodies[i].judge)
             bodies[i].judge();
     }
-    for (size_t i = 0; i < sizeof left / sizeof left[0]; i++)
-        unlink(in_dir(left[i]));
-    rmdir(dir);
+    xt_remove(dir);
     return xt_done();
 }

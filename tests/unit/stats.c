@@ -148,29 +148,25 @@ static void repeated_lines(void)
 
 static void verdict_lines(void)
 {
-    struct xg_call_record r = record("sgemm_", 100, XG_PLACE_GPU, XG_REASON_MODEL, 0.012);
-
-    r.seconds = 6.29e-7; /* no rate has an exponent */
-    xg_stats_add(&r);
-    XT_CHECK(strstr(logged(), "(19.08 TFLOP/s)"), "%s", text);
-    r.seconds = 1.2001e-5;
-    r.call.beta = 1;
-    xg_stats_add(&r);
-    XT_CHECK(strstr(logged(), "(999.9 GFLOP/s)"), "%s", text);
-    r.seconds = 1.2e-5;
-    r.call.beta = 2;
-    xg_stats_add(&r);
-    XT_CHECK(strstr(logged(), "(1 TFLOP/s)"), "%s", text);
-    r.seconds = 0.012;
-    r.gpu.verdict = XG_VERDICT_RIGHT;
-    xg_stats_add(&r);
-    XT_CHECK(strstr(logged(), "GFLOP/s), verified: cost model\n"), "%s", text);
-    r.gpu.verdict = XG_VERDICT_WRONG;
-    xg_stats_add(&r);
-    XT_CHECK(strstr(logged(), "GFLOP/s), found wrong: cost model\n"), "%s", text);
-    r.gpu.verdict = XG_VERDICT_UNABLE;
-    xg_stats_add(&r);
-    XT_CHECK(strstr(logged(), "GFLOP/s), not verified: cost model\n"), "%s", text);
+    /* No rate has an exponent. Another beta makes a call differ from the one before. */
+    static const struct {
+        double seconds, beta;
+        enum xg_verdict verdict;
+        const char *text;
+    } calls[] = {{6.29e-7, 0, XG_VERDICT_NONE, "(19.08 TFLOP/s)"},
+                 {1.2001e-5, 1, XG_VERDICT_NONE, "(999.9 GFLOP/s)"},
+                 {1.2e-5, 2, XG_VERDICT_NONE, "(1 TFLOP/s)"},
+                 {0.012, 2, XG_VERDICT_RIGHT, "GFLOP/s), verified: cost model\n"},
+                 {0.012, 2, XG_VERDICT_WRONG, "GFLOP/s), found wrong: cost model\n"},
+                 {0.012, 2, XG_VERDICT_UNABLE, "GFLOP/s), not verified: cost model\n"}};
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        struct xg_call_record r =
+            record("sgemm_", 100, XG_PLACE_GPU, XG_REASON_MODEL, calls[i].seconds);
+        r.call.beta = calls[i].beta;
+        r.gpu.verdict = calls[i].verdict;
+        xg_stats_add(&r);
+        XT_CHECK(strstr(logged(), calls[i].text), "%s", text);
+    }
 }
 
 static void verified(void)

@@ -246,13 +246,6 @@ int main(void)
     test_program();
     test_holds();
     test_filtered();
-    static const char *const names[] = {"device0", "device-uvm", "data",   "device1",
-                                        "device2", "device3",    "device4"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        char path[128];
-        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-        unlink(path);
-    }
-    rmdir(folder);
+    xt_remove(folder);
     return xt_done();
 }

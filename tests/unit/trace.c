@@ -23,10 +23,7 @@ static pid_t child;        /* of the last run */
 
 static const char *in_dir(const char *name)
 {
-    static char path[PATH_MAX + 64];
-
-    snprintf(path, sizeof path, "%s/%s", dir, name);
-    return path;
+    return xt_path(dir, name);
 }
 
 /* Renames the file of a child of the traced process. */
@@ -251,24 +248,20 @@ static void local_comma(void)
 
 static void test_file(void)
 {
-    run("trace", many);
-    XT_CHECK(events() == THREADS * EVENTS, "%d events", events());
-    run("trace", threads);
-    XT_CHECK(events() == THREADS * EVENTS, "%d events", events());
+    static const struct {
+        const char *name;
+        void (*body)(void);
+        int events;
+    } cases[] = {{"trace", many, THREADS * EVENTS}, {"trace", threads, THREADS * EVENTS},
+                 {"trace", killed_early, 2},        {"trace", killed_once, 1},
+                 {"trace", killed_in_child, 1},     {"trace", late, 2},
+                 {"./trace", elsewhere, 1},         {"trace", local_comma, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        run(cases[i].name, cases[i].body);
+        XT_CHECK(events() == cases[i].events, "case %zu: %d events: %s", i, events(), file_text);
+    }
     run("trace", killed);
     XT_CHECK(events() > 0 && events() < THREADS * EVENTS, "%d events", events());
-    run("trace", killed_early);
-    XT_CHECK(events() == 2, "%d events", events());
-    run("trace", killed_once);
-    XT_CHECK(events() == 1, "%d events", events());
-    run("trace", killed_in_child);
-    XT_CHECK(events() == 1, "the child's: %d events", events());
-    run("trace", late);
-    XT_CHECK(events() == 2, "%d events: %s", events(), file_text);
-    run("./trace", elsewhere);
-    XT_CHECK(events() == 1, "a relative name: %s", file_text);
-    run("trace", local_comma);
-    XT_CHECK(events() == 1, "%s", file_text);
 }
 
 /* --- The machine --------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@
 
 #include "src/base/clock.h"
 #include "src/host/spin.h"
+#include "tests/support/files.h"
 #include "tests/support/xt.h"
 #include "tools/wake.h"
 
@@ -89,13 +90,6 @@ static bool load(struct xg_wake *wake)
     return loaded;
 }
 
-static void write_text(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "w");
-    fputs(text, file);
-    fclose(file);
-}
-
 static void test_text(void)
 {
     const struct xg_wake_key key = {"0-1-2", 16};
@@ -149,10 +143,10 @@ static void test_file(void)
     XT_CHECK(read.wake_ns == kept.wake_ns && read.ticks_khz == kept.ticks_khz, "read");
     kept.wake_ns = 90000;
     XT_CHECK(wake_keep(&kept) && wake_find(&read) && read.wake_ns == 90000, "again");
-    write_text(path, "");
+    xt_write(path, "");
     XT_CHECK(!load(&read), "an empty file");
     snprintf(again, sizeof again, "%0*d", (int)sizeof again - 1, 0);
-    write_text(path, again);
+    xt_write(path, again);
     XT_CHECK(!load(&read), "a file of zeros");
     unlink(path);
     XT_CHECK(mkfifo(path, 0600) == 0 && !load(&read), "a FIFO");
