@@ -17,6 +17,7 @@
 #include "src/host/tally.h"
 #include "tests/support/filter.h"
 #include "tests/support/guarded.h"
+#include "tests/support/typed.h"
 
 enum { M = 122, N = 63, K = 95, BEFORE = 200, PRODUCTS = 300, SLOW = 2000, JUMPS = 4000 };
 
@@ -78,16 +79,7 @@ static void multiply(void (*compute)(void *ctx), int times)
 {
     static float a[M * K], b[K * N];
     static _Thread_local float c[M * N];
-    const struct xg_problem call = {.m = M,
-                                    .n = N,
-                                    .k = K,
-                                    .lda = K,
-                                    .ldb = N,
-                                    .ldc = N,
-                                    .a = a,
-                                    .b = b,
-                                    .c = c,
-                                    .alpha = 1.0f};
+    const struct xg_problem call = xt_problem(XG_TYPE_S, M, N, K, false, false, a, b, c);
     const struct xg_cpu cpu = {
         .whole = compute, .part = part, .threads = fx_sixteen, .pool = XG_POOL_OPENBLAS};
     for (int i = 0; i < times; i++)

@@ -36,22 +36,6 @@ static void run_single(void)
     fx_product_destroy(&product);
 }
 
-/* C = A B, all (n,n). */
-static struct xg_problem square(enum xg_type type, int64_t n, const void *a, const void *b, void *c)
-{
-    return (struct xg_problem){.type = type,
-                               .m = n,
-                               .n = n,
-                               .k = n,
-                               .alpha = 1,
-                               .a = a,
-                               .lda = n,
-                               .b = b,
-                               .ldb = n,
-                               .c = c,
-                               .ldc = n};
-}
-
 /* Computes three products of doubles; counts the right ones and those that the CPU computed whole.
  * It checks nothing with XT_CHECK, whose counts belong to one thread. */
 struct doubles {
@@ -62,7 +46,7 @@ static struct doubles multiply_doubles(void)
 {
     enum { N = 40 };
     double a[N * N], b[N * N], c[N * N];
-    struct xg_problem p = square(XG_TYPE_D, N, a, b, c);
+    struct xg_problem p = xt_problem(XG_TYPE_D, N, N, N, false, false, a, b, c);
     struct fx_cpu_count count = {.call = &p};
     struct xg_cpu cpu = fx_cpu(&count);
     for (int i = 0; i < N * N; i++) {
@@ -239,7 +223,7 @@ static void awaited(void)
 {
     enum { N = 100, MORE = 10, ENOUGH = 1000 };
     static double a[N * N][2], b[N * N][2], c[N * N][2];
-    struct xg_problem p = square(XG_TYPE_Z, N, a, b, c);
+    struct xg_problem p = xt_problem(XG_TYPE_Z, N, N, N, false, false, a, b, c);
     long wholes = 0, products = 0;
     const struct xg_cpu cpu = fx_slow_cpu(&wholes);
     for (int i = 0; i < N * N; i++) {
@@ -269,7 +253,7 @@ static void leave_while_looking(void)
 {
     enum { N = 100, ENOUGH = 1000 };
     static double a[N * N][2], b[N * N][2], c[N * N][2];
-    struct xg_problem p = square(XG_TYPE_Z, N, a, b, c);
+    struct xg_problem p = xt_problem(XG_TYPE_Z, N, N, N, false, false, a, b, c);
     long wholes = 0;
     const struct xg_cpu cpu = fx_slow_cpu(&wholes);
     begin();
@@ -396,7 +380,7 @@ static void stacked(void)
     enum { N = 20, COUNT = 30 };
     static float a[COUNT * N * N], b[N * N], c[COUNT * N * N];
     const struct xg_batch batch = {.count = COUNT, .stride_a = N * N, .stride_c = N * N};
-    struct xg_problem p = square(XG_TYPE_S, N, a, b, c);
+    struct xg_problem p = xt_problem(XG_TYPE_S, N, N, N, false, false, a, b, c);
     p.op = XG_OP_GEMM_BATCH_STRIDED;
     p.m = COUNT * N;
     p.batch = &batch;

@@ -96,26 +96,6 @@ struct fx_shape {
     int64_t pad; /* elements added to each leading dimension */
 };
 
-/* op(A) op(B) of doubles, rows without padding; alpha 1, beta 0. a (m,k), b (k,n), c (m,n). */
-static inline struct xg_problem fx_doubles(int64_t m, int64_t n, int64_t k, bool transa,
-                                           bool transb, const double *a, const double *b, double *c)
-{
-    return (struct xg_problem){.op = XG_OP_GEMM,
-                               .type = XG_TYPE_D,
-                               .m = m,
-                               .n = n,
-                               .k = k,
-                               .transa = transa ? XG_TRANS : XG_NO_TRANS,
-                               .transb = transb ? XG_TRANS : XG_NO_TRANS,
-                               .alpha = 1,
-                               .a = a,
-                               .lda = transa ? m : k,
-                               .b = b,
-                               .ldb = transb ? k : n,
-                               .c = c,
-                               .ldc = n};
-}
-
 static inline float *fx_matrix(int64_t rows, int64_t cols, int64_t ld, uint64_t *seed)
 {
     size_t elems = rows ? (size_t)((rows - 1) * ld + cols) : 0;

@@ -126,20 +126,8 @@ static void test_special(void)
     for (int t = 0; t < 4; t++) {
         float a[4] = {0.0f, 1.0f, 2.0f, 0.0f}, b[4] = {NAN, 1.0f, 1.0f, 3.0f};
         float c[4] = {1.0f, 1.0f, 1.0f, NAN};
-        struct xg_problem call = {.transa = t & 1,
-                                  .transb = t >> 1,
-                                  .m = 2,
-                                  .n = 2,
-                                  .k = 2,
-                                  .alpha = 1,
-                                  .a = a,
-                                  .lda = 2,
-                                  .b = b,
-                                  .ldb = 2,
-                                  .beta = 1,
-                                  .c = c,
-                                  .ldc = 2};
-
+        struct xg_problem call = xt_problem(XG_TYPE_S, 2, 2, 2, t & 1, t >> 1, a, b, c);
+        call.beta = 1;
         xg_cpu_compute(&call);
         XT_CHECK(isnan(c[0]), "0 * NaN");
         XT_CHECK(isnan(c[3]), "NaN in C with beta 1");
@@ -151,20 +139,11 @@ static void test_special(void)
 static void test_element(void)
 {
     float a[3] = {0x1p24f, 1.0f, -0x1p24f}, b[3] = {1.0f, 1.0f, 1.0f}, c[1] = {9.0f};
-    struct xg_problem call = {.transb = true,
-                              .m = 1,
-                              .n = 1,
-                              .k = 3,
-                              .alpha = -2,
-                              .a = a,
-                              .lda = 3,
-                              .b = b,
-                              .ldb = 3,
-                              .beta = 0.5,
-                              .c = c,
-                              .ldc = 1};
-    double scale, exact = xg_cpu_element(&call, 0, 0, 4.0f, &scale);
-
+    struct xg_problem call = xt_problem(XG_TYPE_S, 1, 1, 3, false, true, a, b, c);
+    double scale;
+    call.alpha = -2;
+    call.beta = 0.5;
+    const double exact = xg_cpu_element(&call, 0, 0, 4.0f, &scale);
     XT_CHECK(exact == -2.0 * 1.0 + 0.5 * 4.0, "%g", exact);
     XT_CHECK(scale == 2.0 * (0x1p25 + 1.0) + 2.0, "%g", scale);
     XT_CHECK(c[0] == 9.0f, "C is not touched");
