@@ -325,55 +325,37 @@ static void test_order(void)
                  findings[i].diagnosis->id);
 }
 
+/* A change of a healthy machine that gives so many findings. */
+#define COUNT(count, why, ...)                                                                     \
+    do {                                                                                           \
+        make_healthy();                                                                            \
+        __VA_ARGS__;                                                                               \
+        XT_CHECK(doctor_diagnose(&facts, findings) == (count), "%s", why);                         \
+    } while (0)
+
 /* Facts that are similar to a diagnosis and do not give it. */
 static void test_neighbours(void)
 {
-    make_healthy();
-    set_driver(DOCTOR_DRIVER_ABSENT);
-    facts.system.visible_devices = "";
-    XT_CHECK(doctor_diagnose(&facts, findings) == 2, "no driver, and hidden");
-    make_healthy();
-    facts.blas[0].spin_s = 0.13;
-    facts.blas[0].spin_decided = true;
-    XT_CHECK(doctor_diagnose(&facts, findings) == 0, "threads that xgemm-run has wait for less");
-    make_healthy();
-    facts.system.visible_devices = "0";
-    XT_CHECK(doctor_diagnose(&facts, findings) == 0, "a device that is named and there");
-    make_healthy();
-    facts.objects[1].elf.symbolic = true;
-    XT_CHECK(doctor_diagnose(&facts, findings) == 0, "others are bound to a symbolic BLAS");
-    make_healthy();
-    facts.objects[1].wanted = false;
-    facts.objects[1].elf.symbolic = true;
-    XT_CHECK(doctor_diagnose(&facts, findings) == 0,
-             "a symbolic BLAS of which no name is imported");
-    make_healthy();
-    add_handle();
-    doctor_text_set(other->elf.soname, 256, "%s", XG_DEFAULT_CPU_BLAS);
-    XT_CHECK(doctor_diagnose(&facts, findings) == 0, "the one that this library loads itself");
-    make_healthy();
-    add_handle();
-    other->taken = NAME;
-    XT_CHECK(doctor_diagnose(&facts, findings) == 1,
-             "its own calls are taken, those of others not");
-    make_healthy();
-    add_object();
-    other->elf.defines = NAME;
-    other->elf.symbolic = true;
-    other->taken = NAME;
-    XT_CHECK(doctor_diagnose(&facts, findings) == 0, "what is taken is not lost");
-    make_healthy();
-    set_row(XG_REASON_EARNING);
-    set_driver(DOCTOR_DRIVER_EMPTY);
-    XT_CHECK(doctor_diagnose(&facts, findings) == 1, "nothing to earn without a device");
-    make_healthy();
-    doctor_texts_add(&facts.settings.refused, "XGEMM_MODE=x is not understood");
-    doctor_texts_add(&facts.run.messages, "XGEMM_MODE=x is not understood");
-    XT_CHECK(doctor_diagnose(&facts, findings) == 1, "told once");
-    make_healthy();
-    facts.run.account.row_count = 0;
-    facts.run.unaccounted = true;
-    XT_CHECK(doctor_diagnose(&facts, findings) == 0, "calls of which no account could be written");
+    COUNT(2, "no driver, and hidden", set_driver(DOCTOR_DRIVER_ABSENT);
+          facts.system.visible_devices = "");
+    COUNT(0, "xgemm-run has shortened the spin", facts.blas[0].spin_s = 0.13;
+          facts.blas[0].spin_decided = true);
+    COUNT(0, "a named device that exists", facts.system.visible_devices = "0");
+    COUNT(0, "others are bound to a symbolic BLAS", facts.objects[1].elf.symbolic = true);
+    COUNT(0, "a symbolic BLAS of which no name is imported", facts.objects[1].wanted = false;
+          facts.objects[1].elf.symbolic = true);
+    COUNT(0, "the BLAS that this library loads itself", add_handle();
+          doctor_text_set(other->elf.soname, 256, "%s", XG_DEFAULT_CPU_BLAS));
+    COUNT(1, "its own calls are taken, those of others not", add_handle(); other->taken = NAME);
+    COUNT(0, "calls that are taken are not lost", add_object(); other->elf.defines = NAME;
+          other->elf.symbolic = true; other->taken = NAME);
+    COUNT(1, "nothing to earn without a device", set_row(XG_REASON_EARNING);
+          set_driver(DOCTOR_DRIVER_EMPTY));
+    COUNT(1, "one finding for two equal messages",
+          doctor_texts_add(&facts.settings.refused, "XGEMM_MODE=x is not understood");
+          doctor_texts_add(&facts.run.messages, "XGEMM_MODE=x is not understood"));
+    COUNT(0, "calls of which no account could be written", facts.run.account.row_count = 0;
+          facts.run.unaccounted = true);
 }
 
 /* Counts the findings about programs that the run started. share: of the run's time, spent in
