@@ -40,7 +40,6 @@ void dense_release(void)
     }
 }
 
-/* Everything is NaN at first: what is not to be read spoils what reads it. */
 struct matrix matrix_create(enum xg_type type, int64_t rows, int64_t columns, int64_t pad)
 {
     struct matrix a = {.type = type, .view = {NULL, rows, columns, rows + pad}};
@@ -82,7 +81,6 @@ void matrix_fill(struct matrix *a)
     memcpy(a->before, a->view.at, a->bytes);
 }
 
-/* Whether what lies outside the part has the bits that it had. */
 bool matrix_rest_is_intact(const struct matrix *a, enum xg_uplo part)
 {
     const size_t bytes = xg_type_bytes(a->type);
@@ -111,7 +109,6 @@ struct dense dense_of(const struct matrix *a)
     return x;
 }
 
-/* The triangle of a, with ones on the diagonal if unit. */
 struct dense dense_triangle(const struct matrix *a, enum xg_uplo part, bool unit)
 {
     struct dense x = dense_of(a);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether results of getrf and geqrf are factorizations of a real matrix. */
+/* Judges of getrf's and geqrf's factorizations of a real matrix. */
 #ifndef XT_FACTORS_H
 #define XT_FACTORS_H
 
@@ -23,8 +23,8 @@ static inline double xt_epsilon(enum xg_type type)
     return type == XG_TYPE_D ? DBL_EPSILON : (double)FLT_EPSILON;
 }
 
-/* The smallest numbers of the type round by a unit of their own in each step: the sum of these
- * units in so many steps, over the type's epsilon. */
+/* The smallest numbers of the type have a fixed rounding unit: the sum of these units over the
+ * steps, divided by the type's epsilon. */
 static inline double xt_least(enum xg_type type, int64_t steps)
 {
     return (double)steps * (type == XG_TYPE_D ? DBL_TRUE_MIN : (double)FLT_TRUE_MIN) /
@@ -33,8 +33,7 @@ static inline double xt_least(enum xg_type type, int64_t steps)
 
 /* --- LU -------------------------------------------------------------------------------------- */
 
-/* The largest |P A - L U| of a column, over |L| |U|; rows: the rows of A in their order at the end.
- */
+/* The largest |P A - L U| of a column, over |L| |U|. rows: the rows of A in their final order. */
 static inline double xt_lu_column_error(const struct xt_factors *f, const int64_t *rows, int64_t j)
 {
     const int64_t steps = f->m < f->n ? f->m : f->n;

@@ -166,32 +166,31 @@ static void test_full(void)
     XT_CHECK(sum.shapes_dropped == 2000 - 768, "%lld dropped", (long long)sum.shapes_dropped);
 }
 
+/* Changes a valid account so that it is valid or not. */
+#define VALID(valid, why, ...)                                                                     \
+    do {                                                                                           \
+        fill(&bad);                                                                                \
+        __VA_ARGS__;                                                                               \
+        XT_CHECK(xg_account_is_valid(&bad) == (valid), "%s", why);                                 \
+    } while (0)
+
+static void set_transposes(struct xg_account *account, int trans)
+{
+    for (int i = 0; i < XG_ACCOUNT_SHAPES; i++)
+        account->shapes[i].transb = account->shapes[i].calls ? trans : XG_NO_TRANS;
+}
+
 static void test_invalid(void)
 {
     static struct xg_account bad;
-
-    fill(&bad);
-    XT_CHECK(xg_account_is_valid(&bad), "as it is");
-    bad.version++;
-    XT_CHECK(!xg_account_is_valid(&bad), "another version");
-    fill(&bad);
-    bad.row_count = XG_ACCOUNT_ROWS + 1;
-    XT_CHECK(!xg_account_is_valid(&bad), "rows beyond the table");
-    fill(&bad);
-    bad.rows[1].reason = XG_REASON_COUNT;
-    XT_CHECK(!xg_account_is_valid(&bad), "a reason that is none");
-    fill(&bad);
-    memset(bad.rows[0].symbol, 'x', sizeof bad.rows[0].symbol);
-    XT_CHECK(!xg_account_is_valid(&bad), "a text without end");
-    fill(&bad);
-    for (int i = 0; i < XG_ACCOUNT_SHAPES; i++)
-        bad.shapes[i].transb = bad.shapes[i].calls ? XG_CONJ_TRANS : XG_NO_TRANS;
-    XT_CHECK(xg_account_is_valid(&bad), "conjugate transposes");
-    for (int i = 0; i < XG_ACCOUNT_SHAPES; i++)
-        bad.shapes[i].transb *= 2;
-    XT_CHECK(!xg_account_is_valid(&bad), "a transpose that is none");
-    memset(&bad, 0, sizeof bad);
-    XT_CHECK(!xg_account_is_valid(&bad), "nothing");
+    VALID(true, "unchanged", (void)0);
+    VALID(false, "another version", bad.version++);
+    VALID(false, "rows beyond the table", bad.row_count = XG_ACCOUNT_ROWS + 1);
+    VALID(false, "no such reason", bad.rows[1].reason = XG_REASON_COUNT);
+    VALID(false, "a text without end", memset(bad.rows[0].symbol, 'x', sizeof bad.rows[0].symbol));
+    VALID(true, "conjugate transposes", set_transposes(&bad, XG_CONJ_TRANS));
+    VALID(false, "no such transpose", set_transposes(&bad, 2 * XG_CONJ_TRANS));
+    VALID(false, "only zeros", memset(&bad, 0, sizeof bad));
 }
 
 /* Another process may write any valid account into the folder: sums of counts stop at the largest

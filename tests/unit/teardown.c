@@ -23,14 +23,13 @@ static char folder[] = "/tmp/xgemm_teardown_XXXXXX";
 
 static int open_file(const char *name)
 {
-    char path[128];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return open(path, O_RDWR | O_CREAT, 0600);
+    return open(xt_path(folder, name), O_RDWR | O_CREAT, 0600);
 }
 
-static void device_files(char *out, size_t size)
+/* How the paths of the device's files begin. */
+static const char *device_files(void)
 {
-    snprintf(out, size, "%s/device", folder);
+    return xt_path(folder, "device");
 }
 
 /* The text of /proc/<process>/<name>; empty if it cannot be read. */
@@ -93,18 +92,16 @@ struct told {
 /* The program leaves the teardown to another process and ends with status 7. */
 static void run_program(int out)
 {
-    char files[128];
-    device_files(files, sizeof files);
     int device = open_file("device0"), other = open_file("device-uvm");
     XT_CHECK(device >= 0 && other >= 0 && open_file("data") >= 0, "no files");
     XT_CHECK(flock(device, LOCK_EX) == 0, "lock");
-    XT_CHECK(xg_teardown_leave(files) == 0, "it was not prepared");
+    XT_CHECK(xg_teardown_leave(device_files()) == 0, "it was not prepared");
     xg_teardown_prepare(&leaves); /* on the start's thread, where errno does not matter */
     errno = 77;
-    pid_t heir = xg_teardown_leave(files);
+    pid_t heir = xg_teardown_leave(device_files());
     XT_CHECK(errno == 77, "errno %d", errno);
     XT_CHECK(heir > 0 && is_there(heir), "no process");
-    XT_CHECK(xg_teardown_leave(files) == 0, "twice");
+    XT_CHECK(xg_teardown_leave(device_files()) == 0, "twice");
     if (heir > 0)
         check_in_program(heir, device);
     struct told told = {heir, xt_failures};
@@ -140,8 +137,6 @@ static void test_program(void)
 /* The heir stays until the program ends, and holds the lock of the device's file. */
 static void test_holds(void)
 {
-    char files[128];
-    device_files(files, sizeof files);
     int release[2], told[2];
     pid_t heir = 0;
     XT_CHECK(pipe(release) == 0 && pipe(told) == 0, "pipe");
@@ -152,7 +147,7 @@ static void test_holds(void)
         int device = open_file("device1");
         flock(device, LOCK_EX);
         xg_teardown_prepare(&leaves);
-        heir = xg_teardown_leave(files);
+        heir = xg_teardown_leave(device_files());
         close(device); /* as the driver's own exit handler may */
         if (write(told[1], &heir, sizeof heir) < 0 || read(release[0], &byte, 1) < 0)
             _exit(1);
@@ -174,8 +169,6 @@ static void test_holds(void)
 /* If a zombie from an earlier teardown exists, no second process is left. */
 static void test_unreaped(void)
 {
-    char files[128];
-    device_files(files, sizeof files);
     int device = open_file("device2");
     pid_t dead = fork();
     if (dead == 0) {
@@ -185,7 +178,7 @@ static void test_unreaped(void)
     siginfo_t info;
     waitid(P_PID, (id_t)dead, &info, WEXITED | WNOWAIT);
     xg_teardown_prepare(&leaves);
-    XT_CHECK(xg_teardown_leave(files) == 0, "left one more");
+    XT_CHECK(xg_teardown_leave(device_files()) == 0, "left one more");
     waitpid(dead, NULL, 0);
     close(device);
 }
@@ -194,29 +187,25 @@ static void test_unreaped(void)
  * without an open device file. */
 static void test_not(void)
 {
-    char files[128];
-    device_files(files, sizeof files);
     XT_CHECK(xg_teardown_apart(&leaves) && !xg_teardown_apart(&waits), "apart");
     xg_teardown_prepare(&leaves);
-    XT_CHECK(xg_teardown_leave(files) == 0, "no device's file is open");
+    XT_CHECK(xg_teardown_leave(device_files()) == 0, "no device's file is open");
     int device = open_file("device3");
     xg_teardown_prepare(&waits);
-    XT_CHECK(xg_teardown_leave(files) == 0, "XGEMM_EXIT=wait");
+    XT_CHECK(xg_teardown_leave(device_files()) == 0, "XGEMM_EXIT=wait");
     xg_teardown_prepare(&leaves);
     pid_t child = fork();
     if (child == 0)
-        _exit(xg_teardown_leave(files) != 0);
+        _exit(xg_teardown_leave(device_files()) != 0);
     xt_child_wait(child, "in a child of fork()");
     xg_teardown_refuse();
-    XT_CHECK(xg_teardown_leave(files) == 0, "refused");
+    XT_CHECK(xg_teardown_leave(device_files()) == 0, "refused");
     close(device);
 }
 
 /* A program that has installed a filter of system calls leaves no process. */
 static void test_filtered(void)
 {
-    char files[128];
-    device_files(files, sizeof files);
     int status = 1;
     pid_t program = fork();
     if (program == 0) {
@@ -227,7 +216,7 @@ static void test_filtered(void)
         if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
             prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
             _exit(XT_SKIP);
-        _exit(xg_teardown_leave(files) == 0 ? XT_PASS : XT_FAIL);
+        _exit(xg_teardown_leave(device_files()) == 0 ? XT_PASS : XT_FAIL);
     }
     XT_CHECK(waitpid(program, &status, 0) == program && WIFEXITED(status) &&
                  WEXITSTATUS(status) != XT_FAIL,
