@@ -17,6 +17,7 @@
 #include "src/host/tally.h"
 #include "tests/support/filter.h"
 #include "tests/support/guarded.h"
+#include "tests/support/typed.h"
 
 enum { M = 122, N = 63, K = 95, BEFORE = 200, PRODUCTS = 300, SLOW = 2000, JUMPS = 4000 };
 
@@ -78,16 +79,7 @@ static void multiply(void (*compute)(void *ctx), int times)
 {
     static float a[M * K], b[K * N];
     static _Thread_local float c[M * N];
-    const struct xg_problem call = {.m = M,
-                                    .n = N,
-                                    .k = K,
-                                    .lda = K,
-                                    .ldb = N,
-                                    .ldc = N,
-                                    .a = a,
-                                    .b = b,
-                                    .c = c,
-                                    .alpha = 1.0f};
+    const struct xg_problem call = xt_problem(XG_TYPE_S, M, N, K, false, false, a, b, c);
     const struct xg_cpu cpu = {
         .whole = compute, .part = part, .threads = fx_sixteen, .pool = XG_POOL_OPENBLAS};
     for (int i = 0; i < times; i++)
@@ -112,10 +104,9 @@ static void *count_on(void *unused)
 
 static void count(void)
 {
-    pthread_t thread;
     XT_CHECK(xg_dispatch_wants(XG_KIND_SGEMM, M, N, K), "not wanted");
     sem_init(&counted, 0, 0);
-    XT_CHECK(pthread_create(&thread, NULL, count_on, NULL) == 0, "no thread");
+    xt_thread_start(count_on, NULL);
     while (sem_wait(&counted))
         ;
     XT_CHECK(calls == 0, "%d system calls, the last is number %d", (int)calls, (int)number);
@@ -213,13 +204,13 @@ static volatile long immortal; /* jumps after which the thread could not be canc
 
 static void left(void)
 {
-    pthread_t self = pthread_self(), other, disturber;
+    pthread_t self = pthread_self();
     fx_watchdog();
     XT_CHECK(xg_engine_wait(xg_conf_get()) == XG_ENGINE_READY, "no engine");
     multiply(whole, BEFORE);
     signal(SIGUSR1, leave);
-    XT_CHECK(pthread_create(&other, NULL, multiply_on, NULL) == 0, "no thread");
-    XT_CHECK(pthread_create(&disturber, NULL, disturb, &self) == 0, "no thread");
+    const pthread_t other = xt_thread_start(multiply_on, NULL);
+    const pthread_t disturber = xt_thread_start(disturb, &self);
     if (sigsetjmp(out, 1))
         immortal += !may_be_cancelled();
     armed = true;

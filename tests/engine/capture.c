@@ -83,13 +83,10 @@ static void *run_on_thread(void *seed)
 /* A product's first calls of each kind: memory, page-locked memory, kernels. */
 static void product_while_capturing(void)
 {
-    pthread_t thread;
     begin();
     XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
     capture(CU_STREAM_CAPTURE_MODE_GLOBAL);
-    if (pthread_create(&thread, NULL, run_on_thread, (void *)(uintptr_t)1))
-        exit(XT_HARD);
-    pthread_join(thread, NULL);
+    pthread_join(xt_thread_start(run_on_thread, (void *)(uintptr_t)1), NULL);
     check_captured("another thread multiplies");
     for (uint64_t mode = 0; mode < 3; mode++) {
         capture((CUstreamCaptureMode)mode);

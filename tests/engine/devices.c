@@ -122,14 +122,12 @@ static void *run_lost(void *unused)
 static void slow_teardown(void)
 {
     int on[FX_DEVICES_MOST];
-    pthread_t thread;
     void *lost = NULL;
     start_devices("0,1");
     await_devices(on, 2);
     fake.fail("cuDevicePrimaryCtxRelease", 1, FAKECUDA_HANG, FAKECUDA_ONCE);
     fake.fail("exec", 1, FX_CODE_LAUNCH_FAILED, FAKECUDA_STICKY);
-    if (pthread_create(&thread, NULL, run_lost, NULL))
-        exit(XT_HARD);
+    const pthread_t thread = xt_thread_start(run_lost, NULL);
     await_held("cuDevicePrimaryCtxRelease");
     run_on_devices(on);
     XT_CHECK(!on[0] && on[1] == FX_WORKERS * PRODUCTS, "%d and %d products", on[0], on[1]);
@@ -277,8 +275,7 @@ static void patience_ends(void)
     start_devices(NULL);
     for (int i = 0; i < 2; i++) {
         fake.fail("cuStreamWaitEvent", 1 + i, -1, FAKECUDA_ONCE);
-        if (pthread_create(&threads[i], NULL, work_once, &workers[i]))
-            exit(XT_HARD);
+        threads[i] = xt_thread_start(work_once, &workers[i]);
     }
     while (fake.calls("cuStreamWaitEvent") < 2)
         fx_nap_us(1000);

@@ -86,9 +86,7 @@ static void *release_main(void *unused)
 /* The start continues while this thread waits for it. */
 static void release_later(void)
 {
-    pthread_t thread;
-    if (pthread_create(&thread, NULL, release_main, NULL) || pthread_detach(thread))
-        exit(XT_HARD);
+    pthread_detach(xt_thread_start(release_main, NULL));
 }
 
 static void start_in_background(void)
@@ -367,14 +365,12 @@ static void fork_and_check(void)
 static void fork_children(void)
 {
     struct fx_worker worker = {.conf = &conf, .products = 40};
-    pthread_t thread;
     begin();
     xg_engine_start(&conf);
     fork_and_check(); /* while the engine starts */
     wait_until(XG_ENGINE_READY);
     XT_CHECK(run(true) == XG_OK, "before the fork");
-    if (pthread_create(&thread, NULL, fx_work, &worker))
-        exit(XT_HARD);
+    const pthread_t thread = xt_thread_start(fx_work, &worker);
     for (int i = 0; i < 10; i++)
         fork_and_check(); /* while another thread is in the engine */
     pthread_join(thread, NULL);
@@ -461,12 +457,10 @@ static void product_at_exit(void)
 static void exit_while_computing(void)
 {
     static struct fx_worker worker = {.conf = &conf, .products = 10000};
-    pthread_t thread;
     begin();
     atexit(product_at_exit);
     wait_until(XG_ENGINE_READY);
-    if (pthread_create(&thread, NULL, fx_work, &worker))
-        exit(XT_HARD);
+    xt_thread_start(fx_work, &worker);
     fx_nap_us(100000);
     exit(xt_failures ? XT_FAIL : XT_PASS);
 }

@@ -110,8 +110,8 @@ static int pages_beyond(const struct fresh *fresh)
 {
     const struct xg_problem *call = &fresh->product.call;
     size_t pages = fresh->bytes / PAGE;
-    unsigned char *there = malloc(pages), *rows = calloc(pages, 1);
-    if (!there || !rows || mincore(fresh->product.c_all, fresh->bytes, there))
+    unsigned char *there = xt_alloc(pages, 1), *rows = xt_alloc(pages, 1);
+    if (mincore(fresh->product.c_all, fresh->bytes, there))
         exit(XT_HARD);
     for (int64_t i = 0; i < call->m; i++) {
         uintptr_t first = (uintptr_t)((float *)call->c + i * call->ldc) - map_begin;
@@ -234,9 +234,7 @@ static void test_slow(void)
     const struct xg_problem *call = &fresh.product.call;
     size_t first = ((uintptr_t)call->c - map_begin) / PAGE, left_out = 0;
     size_t last = ((uintptr_t)((float *)call->c + call->m * call->ldc) - 1 - map_begin) / PAGE;
-    advised = calloc(fresh.bytes / PAGE, 1);
-    if (!advised)
-        exit(XT_HARD);
+    advised = xt_alloc(fresh.bytes / PAGE, 1);
     step_ns = 4000000;
     XT_CHECK(compute(&fresh) == XG_OK && !fresh.product.count.wholes && !fresh.product.count.parts);
     step_ns = 0;
@@ -275,9 +273,9 @@ static enum xg_status run_fresh(const struct xg_routine *routine)
     const size_t all = pages[0] + pages[1] + 2;
     char *memory =
         mmap(NULL, all * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    unsigned char *there = malloc(all);
-    advised = calloc(all, 1);
-    if (memory == MAP_FAILED || !there || !advised)
+    unsigned char *there = xt_alloc(all, 1);
+    advised = xt_alloc(all, 1);
+    if (memory == MAP_FAILED)
         exit(XT_HARD);
     madvise(memory, all * PAGE, MADV_NOHUGEPAGE);
     map_begin = (uintptr_t)memory;

@@ -150,9 +150,7 @@ static void test_same_bits(struct xg_lane *lane)
     struct fx_product product = fx_product_create(&shape, 7);
     struct xg_cpu cpu = fx_product_cpu(&product);
     struct xg_result result;
-    float *first = malloc(product.c_elems * sizeof(float));
-    if (!first)
-        exit(XT_HARD);
+    float *first = xt_alloc(product.c_elems, sizeof(float));
     for (unsigned seed = 0; seed < 20; seed++) {
         fake.reset(seed);
         fx_product_reset(&product);
@@ -178,12 +176,12 @@ static int count_other_bits(bool reproducible, const char *name, enum xg_math ma
     struct xg_conf conf = fx_conf();
     struct xg_dev *device;
     struct xg_lane *lanes[LANES];
-    float *first = malloc(product.c_elems * sizeof(float));
+    float *first = xt_alloc(product.c_elems, sizeof(float));
     int other = 0;
     conf.reproducible = reproducible;
     conf.math = math;
     conf.kernel = name;
-    XT_CHECK(first && xg_backend_open(&conf, &device) == XG_OK, "%s", name);
+    XT_CHECK(xg_backend_open(&conf, &device) == XG_OK, "%s", name);
     for (int i = 0; i < LANES; i++)
         XT_CHECK(xg_lane_create(device, 2, &lanes[i]) == XG_OK, "%s", name);
     for (int turn = 0; turn < TURNS; turn++) {

@@ -36,22 +36,6 @@ static void run_single(void)
     fx_product_destroy(&product);
 }
 
-/* C = A B, all (n,n). */
-static struct xg_problem square(enum xg_type type, int64_t n, const void *a, const void *b, void *c)
-{
-    return (struct xg_problem){.type = type,
-                               .m = n,
-                               .n = n,
-                               .k = n,
-                               .alpha = 1,
-                               .a = a,
-                               .lda = n,
-                               .b = b,
-                               .ldb = n,
-                               .c = c,
-                               .ldc = n};
-}
-
 /* Computes three products of doubles; counts the right ones and those that the CPU computed whole.
  * It checks nothing with XT_CHECK, whose counts belong to one thread. */
 struct doubles {
@@ -62,7 +46,7 @@ static struct doubles multiply_doubles(void)
 {
     enum { N = 40 };
     double a[N * N], b[N * N], c[N * N];
-    struct xg_problem p = square(XG_TYPE_D, N, a, b, c);
+    struct xg_problem p = xt_problem(XG_TYPE_D, N, N, N, false, false, a, b, c);
     struct fx_cpu_count count = {.call = &p};
     struct xg_cpu cpu = fx_cpu(&count);
     for (int i = 0; i < N * N; i++) {
@@ -148,7 +132,7 @@ static int with_linker_locked(struct dl_phdr_info *info, size_t size, void *thre
 {
     enum { ARRIVES_US = 200000 };
     (void)info, (void)size;
-    XT_CHECK(!pthread_create(thread, NULL, double_main, NULL), "no thread");
+    *(pthread_t *)thread = xt_thread_start(double_main, NULL);
     usleep(ARRIVES_US); /* until that thread waits for the one that needs this lock */
     run_single();
     return 1;
@@ -165,9 +149,9 @@ static void *idle_main(void *arg)
 /* A thread that waits for cuBLAS delays no product of a thread that holds the linker's lock. */
 static void linker_locked(void)
 {
-    pthread_t thread, idle;
+    pthread_t thread;
     begin();
-    XT_CHECK(!pthread_create(&idle, NULL, idle_main, NULL), "no thread");
+    xt_thread_start(idle_main, NULL);
     run_single();
     dl_iterate_phdr(with_linker_locked, &thread);
     pthread_join(thread, NULL);
@@ -179,10 +163,8 @@ static void linker_locked(void)
 /* Like a constructor that waits for a thread of its own. */
 static int joins_with_linker_locked(struct dl_phdr_info *info, size_t size, void *nothing)
 {
-    pthread_t thread;
     (void)info, (void)size, (void)nothing;
-    XT_CHECK(!pthread_create(&thread, NULL, double_main, NULL), "no thread");
-    XT_CHECK(!pthread_join(thread, NULL), "no end");
+    XT_CHECK(!pthread_join(xt_thread_start(double_main, NULL), NULL), "no end");
     return 1;
 }
 
@@ -213,16 +195,16 @@ static void *single_main(void *unused)
 /* cuBLAS loads while other products have all lanes and a product that needs it waits for one. */
 static void lanes_taken(void)
 {
-    pthread_t singles[XG_POLICY_LANES], thread;
+    pthread_t singles[XG_POLICY_LANES];
     begin();
     xg_engine_wait(xg_conf_get());
     for (int i = 0; i < XG_POLICY_LANES; i++) {
         fake.fail("cuStreamWaitEvent", 1 + i, -1, FAKECUDA_ONCE);
-        XT_CHECK(!pthread_create(&singles[i], NULL, single_main, NULL), "no thread");
+        singles[i] = xt_thread_start(single_main, NULL);
     }
     while (fake.calls("cuStreamWaitEvent") < XG_POLICY_LANES)
         usleep(1000);
-    XT_CHECK(!pthread_create(&thread, NULL, double_main, NULL), "no thread");
+    const pthread_t thread = xt_thread_start(double_main, NULL);
     while (fake.calls("cublasCreate") == 0)
         usleep(1000);
     fake.release();
@@ -241,7 +223,7 @@ static void awaited(void)
 {
     enum { N = 100, MORE = 10, ENOUGH = 1000 };
     static double a[N * N][2], b[N * N][2], c[N * N][2];
-    struct xg_problem p = square(XG_TYPE_Z, N, a, b, c);
+    struct xg_problem p = xt_problem(XG_TYPE_Z, N, N, N, false, false, a, b, c);
     long wholes = 0, products = 0;
     const struct xg_cpu cpu = fx_slow_cpu(&wholes);
     for (int i = 0; i < N * N; i++) {
@@ -271,7 +253,7 @@ static void leave_while_looking(void)
 {
     enum { N = 100, ENOUGH = 1000 };
     static double a[N * N][2], b[N * N][2], c[N * N][2];
-    struct xg_problem p = square(XG_TYPE_Z, N, a, b, c);
+    struct xg_problem p = xt_problem(XG_TYPE_Z, N, N, N, false, false, a, b, c);
     long wholes = 0;
     const struct xg_cpu cpu = fx_slow_cpu(&wholes);
     begin();
@@ -398,7 +380,7 @@ static void stacked(void)
     enum { N = 20, COUNT = 30 };
     static float a[COUNT * N * N], b[N * N], c[COUNT * N * N];
     const struct xg_batch batch = {.count = COUNT, .stride_a = N * N, .stride_c = N * N};
-    struct xg_problem p = square(XG_TYPE_S, N, a, b, c);
+    struct xg_problem p = xt_problem(XG_TYPE_S, N, N, N, false, false, a, b, c);
     p.op = XG_OP_GEMM_BATCH_STRIDED;
     p.m = COUNT * N;
     p.batch = &batch;

@@ -44,11 +44,9 @@ static struct matrix matrix_of(enum xg_routine_name name, enum xg_type type, int
 {
     struct matrix x = {.routine = {.name = name, .type = type, .m = m, .n = n, .pivot_bytes = 8}};
     const int64_t steps = m < n ? m : n, ld = m + 1;
-    void *a = calloc((size_t)(ld * n), xg_type_bytes(type));
-    x.before = calloc((size_t)(m * n), sizeof *x.before);
-    x.beside = calloc((size_t)steps, sizeof(int64_t));
-    if (!a || !x.before || !x.beside)
-        exit(99);
+    void *a = xt_alloc((size_t)(ld * n), xg_type_bytes(type));
+    x.before = xt_alloc((size_t)(m * n), sizeof *x.before);
+    x.beside = xt_alloc((size_t)steps, sizeof(int64_t));
     for (int64_t j = 0; j < n; j++)
         for (int64_t i = 0; i < m; i++) {
             xt_set(type, a, i + j * ld, element(name, i, j, special));

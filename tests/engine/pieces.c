@@ -3,13 +3,11 @@
  * Products from pieces on a fake driver that has them: refused results are computed again. Contract
  * 2.1 (doc/contract.md).
  */
-#include "src/compute/backend.h"
+#include "lane.h"
 #include "src/compute/split.h"
 #include "src/decide/plan.h"
 #include "src/decide/route.h"
-#include "src/pipeline/lane.h"
 #include "src/pipeline/pipeline.h"
-#include "tests/support/guarded.h"
 
 /*
  * The row is named, so that small products are computed from pieces too. The device has two
@@ -222,9 +220,7 @@ static void run_again(struct xg_lane *lane, struct fx_product *product,
     struct xg_result result;
     struct form form = form_of(&product->call);
     bool wide = is_wide(numbers);
-    float *first = malloc(product->c_elems * sizeof(*first));
-    if (!first)
-        exit(XT_HARD);
+    float *first = xt_alloc(product->c_elems, sizeof(*first));
     memcpy(first, product->c_all, product->c_elems * sizeof(*first));
     poison(lane);
     long launches = run(lane, product, numbers->name, &result);
@@ -368,13 +364,12 @@ static void test_no_room(void)
 {
     struct xg_conf conf = named_conf();
     struct xg_dev *small;
-    struct xg_lane *lane;
     struct xg_result result;
     const struct fx_shape shape = {300, 64, 1000, false, false, 1, 1, 0};
     struct fx_product product = fx_product_create(&shape, 6);
     struct xg_cpu cpu = fx_product_cpu(&product);
     conf.mem_limit_bytes = 3 << 20;
-    XT_CHECK(xg_backend_open(&conf, &small) == XG_OK && xg_lane_create(small, 2, &lane) == XG_OK);
+    struct xg_lane *lane = fx_lane_open(&conf, 2, &small);
     XT_CHECK(xg_pipeline_run(lane, &product.call, XG_MATH_ACCURATE, row_name, &cpu, &result) ==
                      XG_OK &&
                  result.kernel && strcmp(result.kernel, row_name),
@@ -382,8 +377,7 @@ static void test_no_room(void)
     fx_product_check(&product, 1, "no room");
     XT_CHECK(!product.count.wholes && !product.count.parts, "no room: the CPU computed");
     fx_product_destroy(&product);
-    xg_lane_destroy(lane);
-    xg_backend_close(small);
+    fx_lane_close(lane, small);
     xg_conf_fini(&conf);
 }
 
@@ -421,12 +415,11 @@ static long attempt(struct fx_product *product, const struct fault *way, long nt
 {
     struct xg_conf conf = named_conf();
     struct xg_dev *own;
-    struct xg_lane *lane;
     char what[60];
     long calls = 0;
     snprintf(what, sizeof(what), "%s:%ld:%d", way->name ? way->name : "any", nth, way->code);
     fake.reset((unsigned)nth);
-    XT_CHECK(xg_backend_open(&conf, &own) == XG_OK && xg_lane_create(own, 2, &lane) == XG_OK);
+    struct xg_lane *lane = fx_lane_open(&conf, 2, &own);
     calls = -fake.calls(way->name);
     if (nth)
         fake.fail(way->name, nth, way->code, way->after);
@@ -446,8 +439,7 @@ static long attempt(struct fx_product *product, const struct fault *way, long nt
     }
     *struck += fake.faults(NULL) > 0;
     fake.reset((unsigned)nth); /* a permanent fault would make the lane's destruction fail */
-    xg_lane_destroy(lane);
-    xg_backend_close(own);
+    fx_lane_close(lane, own);
     xg_conf_fini(&conf);
     return calls;
 }
@@ -532,7 +524,6 @@ int main(int argc, char **argv)
 {
     row_name = argc > 1 ? argv[1] : row_name;
     struct xg_conf conf = named_conf();
-    struct fakecuda_live live;
     fx_watchdog();
     setenv("FAKECUDA_SM_COUNT", multiprocessors, 1);
     fake = fx_fake();
@@ -553,10 +544,7 @@ int main(int argc, char **argv)
     test_captured_start();
     xg_backend_close(dev);
     test_faults();
-    fake.live(&live);
-    XT_CHECK(!live.dev && !live.pinned && !live.streams && !live.events && !live.modules &&
-                 !live.contexts && !live.reclaimed,
-             "something is left");
+    fx_nothing_left(&fake);
     xg_conf_fini(&conf);
     return xt_done();
 }

@@ -18,6 +18,21 @@ static bool without_cublas;
 
 enum kind { EXACT, GRADED, DEFICIENT /* of rank 1 */ };
 
+/* A routine of an (m,n) matrix A without padding. */
+static struct xg_routine routine_of(enum xg_routine_name name, enum xg_type type, int64_t m,
+                                    int64_t n, void *a)
+{
+    return (struct xg_routine){.name = name,
+                               .type = type,
+                               .uplo = XG_LOWER,
+                               .vectors = XG_VECTORS_THIN,
+                               .m = m,
+                               .n = n,
+                               .k = 1,
+                               .pivot_bytes = 4,
+                               .operand = {[XG_SLOT_A] = {a, m, n, m}}};
+}
+
 /* Element i of the matrix with m rows. */
 static double element(enum kind kind, int64_t m, int64_t i)
 {
@@ -30,16 +45,11 @@ static double element(enum kind kind, int64_t m, int64_t i)
 static bool tries(int64_t m, enum kind kind)
 {
     double a[M * N], u[M * N], v[N * N], w[N];
-    const struct xg_routine routine = {.name = XG_ROUTINE_GESDD,
-                                       .type = XG_TYPE_D,
-                                       .vectors = XG_VECTORS_THIN,
-                                       .m = m,
-                                       .n = N,
-                                       .operand = {[XG_SLOT_A] = {a, m, N, m},
-                                                   [XG_SLOT_U] = {u, m, N, m},
-                                                   [XG_SLOT_V] = {v, N, N, N},
-                                                   [XG_SLOT_W] = {w, N, 1, N}}};
+    struct xg_routine routine = routine_of(XG_ROUTINE_GESDD, XG_TYPE_D, m, N, a);
     struct xg_result result;
+    routine.operand[XG_SLOT_U] = (struct xg_matrix){u, m, N, m};
+    routine.operand[XG_SLOT_V] = (struct xg_matrix){v, N, N, N};
+    routine.operand[XG_SLOT_W] = (struct xg_matrix){w, N, 1, N};
     for (int64_t i = 0; i < m * N; i++)
         a[i] = element(kind, m, i);
     fake.reset(1);
@@ -60,16 +70,12 @@ static enum xg_status run_floats(enum xg_type type, enum kind kind, enum xg_vect
 {
     float a[2 * M * N], u[2 * M * M], v[2 * N * N], w[N];
     const int64_t parts = xg_type_parts(type), columns = vectors == XG_VECTORS_ALL ? M : N;
-    struct xg_routine routine = {.name = XG_ROUTINE_GESDD,
-                                 .type = type,
-                                 .vectors = vectors,
-                                 .m = M,
-                                 .n = N,
-                                 .operand = {[XG_SLOT_A] = {a, M, N, M},
-                                             [XG_SLOT_U] = {u, M, columns, M},
-                                             [XG_SLOT_V] = {v, N, N, N},
-                                             [XG_SLOT_W] = {w, N, 1, N}}};
+    struct xg_routine routine = routine_of(XG_ROUTINE_GESDD, type, M, N, a);
     struct xg_result result;
+    routine.vectors = vectors;
+    routine.operand[XG_SLOT_U] = (struct xg_matrix){u, M, columns, M};
+    routine.operand[XG_SLOT_V] = (struct xg_matrix){v, N, N, N};
+    routine.operand[XG_SLOT_W] = (struct xg_matrix){w, N, 1, N};
     if (vectors == XG_VECTORS_NONE)
         routine.operand[XG_SLOT_U].at = routine.operand[XG_SLOT_V].at = NULL;
     for (int64_t i = 0; i < parts * M * N; i++)
@@ -144,15 +150,11 @@ static void test_reducible(void)
                 const bool isolated = which && (which == 1 ? row : column) == zero;
                 a[i] = row == column ? 3 + row : isolated ? 0 : 1.0 / (1 + row + 2 * column);
             }
-            const struct xg_routine routine = {
-                .name = XG_ROUTINE_GEEV,
-                .type = XG_TYPE_D,
-                .m = SIDE,
-                .n = SIDE,
-                .operand = {[XG_SLOT_A] = {a, SIDE, SIDE, SIDE},
-                            [XG_SLOT_W] = {w, SIDE, 1, SIDE},
-                            [XG_SLOT_WI] = {w + SIDE, SIDE, 1, SIDE}}};
+            struct xg_routine routine = routine_of(XG_ROUTINE_GEEV, XG_TYPE_D, SIDE, SIDE, a);
             struct xg_result result;
+            routine.vectors = XG_VECTORS_NONE;
+            routine.operand[XG_SLOT_W] = (struct xg_matrix){w, SIDE, 1, SIDE};
+            routine.operand[XG_SLOT_WI] = (struct xg_matrix){w + SIDE, SIDE, 1, SIDE};
             XT_CHECK(xg_routine_run(lane, &routine, &result) == (which ? XG_DECLINED : XG_OK),
                      "%d: %d", which, zero);
         }
@@ -196,16 +198,9 @@ static void test_strange_factors(void)
     enum { SIDE = 5 };
     double _Complex a[SIDE * SIDE], b[SIDE] = {1, 2, 3, 4, 5};
     int32_t pivots[SIDE] = {3, 1, 3, 4, 5};
-    struct xg_routine routine = {
-        .name = XG_ROUTINE_POTRS,
-        .type = XG_TYPE_Z,
-        .uplo = XG_LOWER,
-        .m = SIDE,
-        .n = SIDE,
-        .k = 1,
-        .pivot_bytes = sizeof *pivots,
-        .operand = {[XG_SLOT_A] = {a, SIDE, SIDE, SIDE}, [XG_SLOT_B] = {b, SIDE, 1, SIDE}}};
+    struct xg_routine routine = routine_of(XG_ROUTINE_POTRS, XG_TYPE_Z, SIDE, SIDE, a);
     struct xg_result result;
+    routine.operand[XG_SLOT_B] = (struct xg_matrix){b, SIDE, 1, SIDE};
     for (int i = 0; i < SIDE * SIDE; i++)
         a[i] = i % (SIDE + 1) ? 0.25 : 3 + 2 * I;
     XT_CHECK(xg_routine_run_verified(lane, &routine, 1, &result) == XG_OK);
@@ -228,16 +223,10 @@ static void test_small_factor(void)
     enum { SIDE = 5 };
     double a[SIDE * SIDE], b[SIDE] = {1, 2, 3, 4, 5};
     int32_t pivots[SIDE] = {1, 2, 3, 4, 5};
-    struct xg_routine routine = {.name = XG_ROUTINE_GETRS,
-                                 .type = XG_TYPE_D,
-                                 .m = SIDE,
-                                 .n = SIDE,
-                                 .k = 1,
-                                 .pivot_bytes = sizeof *pivots,
-                                 .operand = {[XG_SLOT_A] = {a, SIDE, SIDE, SIDE},
-                                             [XG_SLOT_B] = {b, SIDE, 1, SIDE},
-                                             [XG_SLOT_PIVOTS] = {pivots, SIDE, 1, SIDE}}};
+    struct xg_routine routine = routine_of(XG_ROUTINE_GETRS, XG_TYPE_D, SIDE, SIDE, a);
     struct xg_result result;
+    routine.operand[XG_SLOT_B] = (struct xg_matrix){b, SIDE, 1, SIDE};
+    routine.operand[XG_SLOT_PIVOTS] = (struct xg_matrix){pivots, SIDE, 1, SIDE};
     for (int i = 0; i < SIDE * SIDE; i++)
         a[i] = i % SIDE > i / SIDE ? 0.25 : i % SIDE == i / SIDE ? 3e-300 : 1e-300;
     XT_CHECK(xg_routine_run_verified(lane, &routine, 1, &result) == XG_OK);
@@ -253,13 +242,9 @@ static void test_no_kernels(void)
     enum { SIDE = 9 };
     bool wide;
     double a[SIDE * SIDE];
-    const struct xg_routine routine = {.name = XG_ROUTINE_POTRF,
-                                       .type = XG_TYPE_D,
-                                       .uplo = XG_UPPER,
-                                       .m = SIDE,
-                                       .n = SIDE,
-                                       .operand = {[XG_SLOT_A] = {a, SIDE, SIDE, SIDE}}};
+    struct xg_routine routine = routine_of(XG_ROUTINE_POTRF, XG_TYPE_D, SIDE, SIDE, a);
     struct xg_result result;
+    routine.uplo = XG_UPPER;
     for (int i = 0; i < SIDE * SIDE; i++)
         a[i] = i % (SIDE + 1) ? 0.25 : SIDE;
     fake.reset(1);

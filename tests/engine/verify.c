@@ -9,6 +9,7 @@
 #include "src/verify/verify.h"
 #include "tests/support/guarded.h"
 #include "tests/support/threads.h"
+#include "tests/support/typed.h"
 
 static struct fakecuda fake;
 static const struct fx_shape shape = {120, 150, 70, true, false, 1.5f, 0.5f, 1};
@@ -82,7 +83,7 @@ static bool run_double(int form, int64_t extent)
     static double a[MOST * MOST], b[MOST * MOST], c[MOST * MOST], right[MOST * MOST];
     const int64_t m = extent, n = xg_min_i64(extent + 30, MOST), k = extent;
     uint64_t state = (uint64_t)form;
-    struct xg_problem p = fx_doubles(m, n, k, form & 1, form & 2, a, b, right);
+    struct xg_problem p = xt_problem(XG_TYPE_D, m, n, k, form & 1, form & 2, a, b, right);
     p.alpha = 1.5;
     p.beta = form & 4 ? 0.5 : 0;
     for (int i = 0; i < m * k; i++)

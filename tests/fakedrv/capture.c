@@ -69,16 +69,20 @@ CUresult CUDAAPI cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
     return fake_leave(result);
 }
 
+/* The entry of the stream; NULL: a free one. Ends the test if there is none. */
+static struct capture *find(CUstream stream)
+{
+    for (int i = 0; i < CAPTURES; i++)
+        if (captures[i].stream == stream)
+            return &captures[i];
+    fake_abort(stream ? "cuStreamEndCapture: nothing is captured" : "too many captures");
+}
+
 CUresult CUDAAPI cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode)
 {
     CUresult result = fake_enter("cuStreamBeginCapture", FAKE_CONTEXT);
     if (result == CUDA_SUCCESS) {
-        struct capture *capture = captures;
-        while (capture < captures + CAPTURES && capture->stream)
-            capture++;
-        if (capture == captures + CAPTURES)
-            fake_abort("more than %d captures", CAPTURES);
-        *capture = (struct capture){.stream = stream, .thread = pthread_self(), .mode = mode};
+        *find(NULL) = (struct capture){.stream = stream, .thread = pthread_self(), .mode = mode};
     }
     return fake_leave(result);
 }
@@ -89,11 +93,7 @@ CUresult CUDAAPI cuStreamEndCapture(CUstream stream, CUgraph *graph)
     static char nothing;
     CUresult result = fake_enter("cuStreamEndCapture", FAKE_CONTEXT);
     if (result == CUDA_SUCCESS) {
-        struct capture *capture = captures;
-        while (capture < captures + CAPTURES && capture->stream != stream)
-            capture++;
-        if (capture == captures + CAPTURES)
-            fake_abort("cuStreamEndCapture: nothing is captured");
+        struct capture *capture = find(stream);
         result = capture->lost ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_SUCCESS;
         *graph = capture->lost ? NULL : (CUgraph)(void *)&nothing;
         capture->stream = NULL;

@@ -178,44 +178,33 @@ static const struct generation *generation(void)
 /* The reference GPU's values; -1 for an attribute that no code asks for. */
 static int attribute(CUdevice_attribute which)
 {
-    switch (which) {
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
-        return fake.sm / 10;
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
-        return fake.sm % 10;
-    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
-        return fake.sm_count;
-    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK:
-        return 48 << 10;
-    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
-        return generation()->block_kib << 10;
-    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR:
-        return (generation()->block_kib + 1) << 10;
-    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-        return 1024;
-    case CU_DEVICE_ATTRIBUTE_WARP_SIZE:
-        return 32;
-    case CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT:
-        return 3;
-    case CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO:
-        return generation()->fp64_ratio;
-    case CU_DEVICE_ATTRIBUTE_CLOCK_RATE:
-        return 1980000;
-    case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE:
-        return 2619000;
-    case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH:
-        return 5120;
-    case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:
-        return 60 << 20;
-    case CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING:
-        return 1;
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_MODE:
-        return fake.compute_mode;
-    case CU_DEVICE_ATTRIBUTE_INTEGRATED:
-        return 0;
-    default:
-        return -1;
-    }
+    const struct {
+        CUdevice_attribute which;
+        int value;
+    } values[] = {
+        {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, fake.sm / 10},
+        {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, fake.sm % 10},
+        {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, fake.sm_count},
+        {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, 48 << 10},
+        {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, generation()->block_kib << 10},
+        {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, (generation()->block_kib + 1)
+                                                                       << 10},
+        {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024},
+        {CU_DEVICE_ATTRIBUTE_WARP_SIZE, 32},
+        {CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT, 3},
+        {CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO, generation()->fp64_ratio},
+        {CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 1980000},
+        {CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, 2619000},
+        {CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, 5120},
+        {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 60 << 20},
+        {CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, 1},
+        {CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, fake.compute_mode},
+        {CU_DEVICE_ATTRIBUTE_INTEGRATED, 0},
+    };
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
+        if (values[i].which == which)
+            return values[i].value;
+    return -1;
 }
 
 CUresult CUDAAPI cuDeviceGetAttribute(int *value, CUdevice_attribute which, CUdevice device)

@@ -15,6 +15,7 @@
 #include "kernels/lapack/cast_kabi.h"
 #include "kernels/lapack/mirror_kabi.h"
 #include "src/base/problem.h"
+#include "tests/support/typed.h"
 
 enum { FAKE_MAX_DEVICES = 8 };
 
@@ -192,6 +193,15 @@ struct fake_launch {
 static inline enum xg_type fake_type(const struct fake_launch *launch)
 {
     return (enum xg_type)launch->kernel->kind;
+}
+/* Element i of a matrix of the kernel's type, which is real. */
+static inline double fake_get(const struct fake_launch *launch, uint64_t at, int64_t i)
+{
+    return xt_get(fake_type(launch), (const void *)(uintptr_t)at, i);
+}
+static inline void fake_set(const struct fake_launch *launch, uint64_t at, int64_t i, double x)
+{
+    xt_set(fake_type(launch), (void *)(uintptr_t)at, i, x);
 }
 /* The functions of all kernels that have the same parameter. */
 struct fake_role {

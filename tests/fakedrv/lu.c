@@ -7,25 +7,14 @@
 
 #include "kernels/lapack/lu_kabi.h"
 #include "src/base/integers.h"
-#include "tests/support/typed.h"
 
 enum { ROWS_MOST = XG_PANEL_CLUSTER_MOST * XG_PANEL_TALL_ROWS };
 
-static double get(const struct fake_launch *launch, uint64_t at, int64_t i)
-{
-    return xt_get(fake_type(launch), (const void *)(uintptr_t)at, i);
-}
-
-static void set(const struct fake_launch *launch, uint64_t at, int64_t i, double x)
-{
-    xt_set(fake_type(launch), (void *)(uintptr_t)at, i, x);
-}
-
 static void swap(const struct fake_launch *launch, uint64_t at, int64_t i, int64_t j)
 {
-    double x = get(launch, at, i);
-    set(launch, at, i, get(launch, at, j));
-    set(launch, at, j, x);
+    double x = fake_get(launch, at, i);
+    fake_set(launch, at, i, fake_get(launch, at, j));
+    fake_set(launch, at, j, x);
 }
 
 /* --- A panel --------------------------------------------------------------------------------- */
@@ -58,10 +47,11 @@ static void run_panel(const struct fake_launch *launch)
     for (int j = 0; j < p->columns && j < p->rows; j++) {
         int best = j;
         for (int i = j; i < p->rows; i++)
-            if (fabs(get(launch, p->a, i + j * p->ld)) > fabs(get(launch, p->a, best + j * p->ld)))
+            if (fabs(fake_get(launch, p->a, i + j * p->ld)) >
+                fabs(fake_get(launch, p->a, best + j * p->ld)))
                 best = i;
         pivots[j] = p->first + best + 1;
-        const double pivot = get(launch, p->a, best + j * p->ld);
+        const double pivot = fake_get(launch, p->a, best + j * p->ld);
         if (pivot == 0 && *info == 0)
             *info = p->first + j + 1;
         for (int k = 0; k < p->columns; k++)
@@ -72,11 +62,12 @@ static void run_panel(const struct fake_launch *launch)
         sources[p->before + j] = sources[p->before + best];
         sources[p->before + best] = source;
         for (int i = j + 1; i < p->rows && pivot != 0; i++) {
-            const double l = get(launch, p->a, i + j * p->ld) / pivot;
-            set(launch, p->a, i + j * p->ld, l);
+            const double l = fake_get(launch, p->a, i + j * p->ld) / pivot;
+            fake_set(launch, p->a, i + j * p->ld, l);
             for (int k = j + 1; k < p->columns; k++)
-                set(launch, p->a, i + k * p->ld,
-                    get(launch, p->a, i + k * p->ld) - l * get(launch, p->a, j + k * p->ld));
+                fake_set(launch, p->a, i + k * p->ld,
+                         fake_get(launch, p->a, i + k * p->ld) -
+                             l * fake_get(launch, p->a, j + k * p->ld));
         }
     }
     fake_result_flip((void *)(uintptr_t)p->a, p->columns, p->rows, p->ld,
@@ -101,14 +92,15 @@ static void run_apply(const struct fake_launch *launch)
         if (column >= p->moved && column < p->first)
             continue;
         for (int i = 0; i < count; i++)
-            old[i] = moves[i].from < 0 ? 0 : get(launch, a, moves[i].from);
+            old[i] = moves[i].from < 0 ? 0 : fake_get(launch, a, moves[i].from);
         for (int i = 0; i < count; i++)
             if (moves[i].from >= 0)
-                set(launch, a, moves[i].to, old[i]);
+                fake_set(launch, a, moves[i].to, old[i]);
         for (int k = 0; k < p->k && column >= p->first; k++)
             for (int i = k + 1; i < p->k; i++)
-                set(launch, a, i,
-                    get(launch, a, i) - get(launch, p->l, i + k * p->ld) * get(launch, a, k));
+                fake_set(launch, a, i,
+                         fake_get(launch, a, i) -
+                             fake_get(launch, p->l, i + k * p->ld) * fake_get(launch, a, k));
     }
 }
 

@@ -285,30 +285,28 @@ static CUresult copy(CUstream stream, struct fake_op *op, const char *what)
     return fake_stream_push(stream, op, wait);
 }
 
-CUresult CUDAAPI cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t bytes, CUstream stream)
+static CUresult copy_bytes(const char *name, struct fake_end to, struct fake_end from, size_t bytes,
+                           CUstream stream)
 {
-    CUresult result = fake_enter("cuMemcpyHtoDAsync", FAKE_CONTEXT);
+    CUresult result = fake_enter(name, FAKE_CONTEXT);
     if (result == CUDA_SUCCESS) {
-        struct fake_op op = {.to = {.dev = to, .pitch = bytes},
-                             .from = {.host = (char *)from, .pitch = bytes},
-                             .width = bytes,
-                             .height = 1};
-        result = copy(stream, &op, "cuMemcpyHtoDAsync");
+        struct fake_op op = {.to = to, .from = from, .width = bytes, .height = 1};
+        op.to.pitch = op.from.pitch = bytes;
+        result = copy(stream, &op, name);
     }
     return fake_leave(result);
 }
 
+CUresult CUDAAPI cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t bytes, CUstream stream)
+{
+    return copy_bytes("cuMemcpyHtoDAsync", (struct fake_end){.dev = to},
+                      (struct fake_end){.host = (char *)from}, bytes, stream);
+}
+
 CUresult CUDAAPI cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
 {
-    CUresult result = fake_enter("cuMemcpyDtoHAsync", FAKE_CONTEXT);
-    if (result == CUDA_SUCCESS) {
-        struct fake_op op = {.to = {.host = to, .pitch = bytes},
-                             .from = {.dev = from, .pitch = bytes},
-                             .width = bytes,
-                             .height = 1};
-        result = copy(stream, &op, "cuMemcpyDtoHAsync");
-    }
-    return fake_leave(result);
+    return copy_bytes("cuMemcpyDtoHAsync", (struct fake_end){.host = to},
+                      (struct fake_end){.dev = from}, bytes, stream);
 }
 
 /* The value of CU_DEVICE_ATTRIBUTE_MAX_PITCH on every device. */

@@ -6,21 +6,10 @@
 
 #include "kernels/lapack/qr_kabi.h"
 #include "src/base/integers.h"
-#include "tests/support/typed.h"
-
-static double get(const struct fake_launch *launch, uint64_t at, int64_t i)
-{
-    return xt_get(fake_type(launch), (const void *)(uintptr_t)at, i);
-}
-
-static void set(const struct fake_launch *launch, uint64_t at, int64_t i, double x)
-{
-    xt_set(fake_type(launch), (void *)(uintptr_t)at, i, x);
-}
 
 static void subtract(const struct fake_launch *launch, uint64_t at, int64_t i, long double x)
 {
-    set(launch, at, i, (double)((long double)get(launch, at, i) - x));
+    fake_set(launch, at, i, (double)((long double)fake_get(launch, at, i) - x));
 }
 
 /* The product of two columns of `rows` elements, in a type in which squares do not overflow or
@@ -30,7 +19,7 @@ static long double dot(const struct fake_launch *launch, uint64_t x, int64_t i, 
 {
     long double sum = 0;
     for (int k = 0; k < rows; k++)
-        sum += (long double)get(launch, x, i + k) * (long double)get(launch, y, j + k);
+        sum += (long double)fake_get(launch, x, i + k) * (long double)fake_get(launch, y, j + k);
     return sum;
 }
 
@@ -41,33 +30,33 @@ static void run_panel(const struct fake_launch *launch)
     double *gram = (double *)(uintptr_t)p->gram;
     for (int j = 0; j < p->columns; j++) {
         const int64_t at = j + j * p->ld, v = j * p->ldv, below = p->rows - j - 1;
-        const long double alpha = (long double)get(launch, p->a, at);
+        const long double alpha = (long double)fake_get(launch, p->a, at);
         const long double rest = dot(launch, p->a, at + 1, p->a, at + 1, (int)below);
         const long double beta = rest == 0 ? alpha : -copysignl(sqrtl(alpha * alpha + rest), alpha);
         const long double tau = rest == 0 ? 0 : (beta - alpha) / beta;
         for (int i = 0; i < p->before + p->rows; i++) {
             const int row = i - p->before;
-            set(launch, p->v, v + i,
-                row < j    ? 0
-                : row == j ? 1
-                : rest == 0
-                    ? 0
-                    : (double)((long double)get(launch, p->a, row + j * p->ld) / (alpha - beta)));
+            fake_set(launch, p->v, v + i,
+                     row < j     ? 0
+                     : row == j  ? 1
+                     : rest == 0 ? 0
+                                 : (double)((long double)fake_get(launch, p->a, row + j * p->ld) /
+                                            (alpha - beta)));
         }
         for (int k = j + 1; k < p->columns; k++) {
             const long double w =
                 tau * dot(launch, p->v, v + p->before + j, p->a, j + k * p->ld, p->rows - j);
             for (int i = j; i < p->rows; i++)
                 subtract(launch, p->a, i + k * p->ld,
-                         (long double)get(launch, p->v, v + p->before + i) * w);
+                         (long double)fake_get(launch, p->v, v + p->before + i) * w);
         }
         for (int k = 0; k < j; k++)
             gram[j + k * XG_PANEL_BLOCK] =
                 (double)dot(launch, p->v, v + p->before, p->v, k * p->ldv + p->before, p->rows);
         for (int i = j + 1; i < p->rows; i++)
-            set(launch, p->a, i + j * p->ld, get(launch, p->v, v + p->before + i));
-        set(launch, p->a, at, (double)beta);
-        set(launch, p->tau, j, (double)tau);
+            fake_set(launch, p->a, i + j * p->ld, fake_get(launch, p->v, v + p->before + i));
+        fake_set(launch, p->a, at, (double)beta);
+        fake_set(launch, p->tau, j, (double)tau);
     }
     fake_result_flip((void *)(uintptr_t)p->a, p->columns, p->rows, p->ld,
                      xg_type_is_double(fake_type(launch)));
@@ -81,7 +70,7 @@ static void solve(const struct fake_launch *launch, long double *w, int k, uint6
     for (int i = 0; i < k; i++) {
         for (int j = 0; j < i; j++)
             w[i] -= (long double)g[i + j * XG_PANEL_BLOCK] * w[j];
-        w[i] *= (long double)get(launch, tau, i);
+        w[i] *= (long double)fake_get(launch, tau, i);
     }
 }
 
@@ -102,7 +91,7 @@ static void run_apply(const struct fake_launch *launch)
         for (int i = 0; i < p->k; i++)
             for (int r = 0; r < p->rows; r++)
                 subtract(launch, p->a, r + j * p->ld,
-                         (long double)get(launch, p->v, r + (p->before + i) * p->ldv) * w[i]);
+                         (long double)fake_get(launch, p->v, r + (p->before + i) * p->ldv) * w[i]);
     }
 }
 
@@ -112,10 +101,10 @@ static void run_solve(const struct fake_launch *launch)
     long double w[XG_PANEL_BLOCK];
     for (int j = 0; j < p->columns; j++) {
         for (int i = 0; i < p->k; i++)
-            w[i] = (long double)get(launch, p->w, i + j * p->ld);
+            w[i] = (long double)fake_get(launch, p->w, i + j * p->ld);
         solve(launch, w, p->k, p->gram, p->tau);
         for (int i = 0; i < p->k; i++)
-            set(launch, p->w, i + j * p->ld, (double)w[i]);
+            fake_set(launch, p->w, i + j * p->ld, (double)w[i]);
     }
 }
 

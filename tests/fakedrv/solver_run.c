@@ -7,6 +7,7 @@
 
 #include "solver.h"
 #include "tests/support/one_thread.h"
+#include "tests/support/typed.h"
 
 /* A call in LAPACK's terms. real: the numbers are real, and the routine has fewer parameters. */
 struct lapack {
@@ -33,40 +34,17 @@ static void *allocate(size_t count, size_t bytes)
 
 static double _Complex get(const struct lapack *l, const void *data, int64_t i)
 {
-    const float *f = data;
-    const double *d = data;
-    switch (l->call->type) {
-    case XG_TYPE_S:
-        return (double)f[i];
-    case XG_TYPE_D:
-        return d[i];
-    case XG_TYPE_C:
-        return CMPLX((double)f[2 * i], (double)f[2 * i + 1]);
-    default:
-        return CMPLX(d[2 * i], d[2 * i + 1]);
-    }
+    return xt_complex_get(l->call->type, data, i);
 }
 
 static void set(const struct lapack *l, void *data, int64_t i, double _Complex value)
 {
-    float *f = data;
-    double *d = data;
-    int64_t at = l->real ? i : 2 * i;
-    if (xg_type_is_double(l->call->type)) {
-        d[at] = creal(value);
-        if (!l->real)
-            d[at + 1] = cimag(value);
-    } else {
-        f[at] = (float)creal(value);
-        if (!l->real)
-            f[at + 1] = (float)cimag(value);
-    }
+    xt_complex_set(l->call->type, data, i, value);
 }
 
 static double get_real(const struct lapack *l, const void *data, int64_t i)
 {
-    return xg_type_is_double(l->call->type) ? ((const double *)data)[i]
-                                            : (double)((const float *)data)[i];
+    return xt_get(xg_type_real(l->call->type), data, i);
 }
 
 static bool finite_matrix(const struct lapack *l)

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Arguments of a call against a second statement of the rules: the BLAS standard's own words for
- * what is illegal, and where each element of A, B and C lies.
- */
+/* Compares how the arguments of a call are read with a second statement of the rules: which
+ * arguments the BLAS standard calls illegal, and where each element of A, B and C lies. */
 #include "shim/args.h"
 #include "call.h"
 
 long fuzz_reached;
 
-/* One of two letters in both cases, or of two numbers; now and then anything. */
+/* One of two letters in either case, or one of two numbers; sometimes any byte. */
 static int take_letter(struct fuzz_bytes *bytes, bool cblas, int number, const char letters[4])
 {
     uint8_t byte = fuzz_byte(bytes);
@@ -20,7 +18,7 @@ static int take_letter(struct fuzz_bytes *bytes, bool cblas, int number, const c
 static struct standard take_call(struct fuzz_bytes *bytes)
 {
     uint8_t kind = fuzz_byte(bytes), what = fuzz_byte(bytes);
-    int any = what % XG_KIND_GEMM_BATCH; /* from there on: batch.c */
+    int any = what % XG_KIND_GEMM_BATCH; /* batch.c tests the later kinds */
     struct standard call = {
         .op = xg_kind_op(any), .type = xg_kind_type(any), .int_bytes = kind & 1 ? 8 : 4};
     if (kind & 2)
@@ -43,7 +41,7 @@ static struct standard take_call(struct fuzz_bytes *bytes)
 static const double alpha[2] = {1.5, 0.25}, beta[2] = {-2.0, 3.0};
 static const float alpha_s[2] = {1.5f, 0.25f}, beta_s[2] = {-2.0f, 3.0f};
 
-/* HERK's scalars are real, and HER2K's beta. */
+/* HERK has real scalars, and HER2K a real beta. */
 static enum xg_type standard_alpha(const struct standard *call)
 {
     if (call->op == XG_OP_HERK)
@@ -58,7 +56,7 @@ static enum xg_type standard_beta(const struct standard *call)
     return standard_alpha(call);
 }
 
-/* The arguments of every operation by their names, as each interface has them. */
+/* The arguments of every operation by name, with the types of each interface. */
 struct cblas_arguments {
     int order, side, uplo, trans, transa, transb, diag;
     int64_t m, n, k, lda, ldb, ldc;
@@ -101,7 +99,7 @@ static void pass_fortran(enum xg_op op, const struct fortran_arguments *from, st
     }
 }
 
-/* TRMM and TRSM have none. */
+/* TRMM and TRSM have no beta. */
 static double standard_beta_value(const struct standard *call, int part)
 {
     return standard_is_trmm(call) ? 0 : beta[part];
@@ -176,7 +174,7 @@ static void read_call(const struct standard *call, void *const operands[3], uint
                "the size alone is another");
 }
 
-/* The same, and the triangle that the element is in. */
+/* Checks a GEMM's elements, and that the element's triangle is right. */
 static void check_gemmt(const struct standard *call, const struct xg_problem *p,
                         void *const operands[3], int64_t i, int64_t j, int64_t l)
 {
@@ -187,7 +185,8 @@ static void check_gemmt(const struct standard *call, const struct xg_problem *p,
                "the triangle");
 }
 
-/* The same of a triangle's element, which is at (j,i) where (i,j) is in the other one. */
+/* Checks the elements of SYRK and its relatives. An element of the other triangle is checked at
+ * (j,i). */
 static void check_syrk(const struct standard *call, const struct xg_problem *p,
                        void *const operands[3], int64_t i, int64_t j, int64_t l)
 {
@@ -198,7 +197,7 @@ static void check_syrk(const struct standard *call, const struct xg_problem *p,
     else {
         uint64_t c = standard_offset(call, 'N', i, j, call->ldc);
         int64_t row = swapped ? j : i, col = swapped ? i : j;
-        bool one = standard_has_one_operand(call); /* a product's operands are swapped, too */
+        bool one = standard_has_one_operand(call); /* for SYR2K the operands are swapped too */
         int64_t ld_a = one || !swapped ? call->lda : call->ldb;
         int64_t ld_b = one || swapped ? call->lda : call->ldb;
         FUZZ_CHECK(p->a == operands[!one && swapped] && p->b == operands[!one && !swapped],
@@ -218,17 +217,17 @@ static void check_syrk(const struct standard *call, const struct xg_problem *p,
     }
 }
 
-/* Element (i,l) of the symmetric operand and the other one's, whichever comes first, lie where the
- * standard says: stored in the same triangle of the same memory. */
+/* The elements of the symmetric operand and of the other one lie where the standard says, in the
+ * same stored triangle. */
 static void check_symm(const struct standard *call, const struct xg_problem *p,
                        void *const operands[3], int64_t i, int64_t j, int64_t l)
 {
     bool swapped = call->order != 101, left = standard_side(call) == 'L';
     bool first = left != swapped; /* of the row-major product */
     int64_t row = swapped ? j : i, col = swapped ? i : j;
-    int64_t r = left ? i : l, c = left ? l : j; /* of the symmetric one, as the standard has it */
+    int64_t r = left ? i : l, c = left ? l : j; /* of the symmetric operand */
     bool upper = standard_uplo(call) == 'U';
-    if (upper ? r > c : r < c) { /* what is read is its mirror image */
+    if (upper ? r > c : r < c) { /* the stored mirror image is read */
         int64_t swap = r;
         r = c, c = swap;
     }
@@ -249,7 +248,7 @@ static void check_symm(const struct standard *call, const struct xg_problem *p,
                "C");
 }
 
-/* Element (i,l) of op(A), or (l,j), and those of B, lie where the standard says. */
+/* The elements of the triangular operand and of B lie where the standard says. */
 static void check_trmm(const struct standard *call, const struct xg_problem *p,
                        void *const operands[3], int64_t i, int64_t j, int64_t l)
 {
@@ -258,7 +257,7 @@ static void check_trmm(const struct standard *call, const struct xg_problem *p,
     bool first = left != swapped; /* of the row-major product */
     int64_t row = swapped ? j : i, col = swapped ? i : j;
     int64_t r = left ? i : l, c = left ? l : j;                   /* of op(A) */
-    int64_t ar = trans == 'N' ? r : c, ac = trans == 'N' ? c : r; /* of A as it is stored */
+    int64_t ar = trans == 'N' ? r : c, ac = trans == 'N' ? c : r; /* of the stored A */
     bool stored = standard_uplo(call) == 'U' ? ar <= ac : ar >= ac;
     int64_t pr = swapped ? ac : ar, pc = swapped ? ar : ac;
     FUZZ_CHECK(p->structured == (first ? XG_OPERAND_A : XG_OPERAND_B), "which is structured");
@@ -289,7 +288,7 @@ static bool is_same(const struct xg_problem *p, const struct xg_problem *q)
            p->beta == q->beta && p->beta_im == q->beta_im && p->batch == q->batch;
 }
 
-/* The call that is written of a problem, in either interface, is that problem. */
+/* A problem that is written as a call, in either interface, is read as the same problem. */
 static void check_written(const struct xg_problem *p)
 {
     for (int interface = 0; interface < 2; interface++) {

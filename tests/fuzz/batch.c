@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Arguments of a batch against a second statement of the rules: which argument is illegal, where
- * each product's matrices and their elements lie, and what a call is that is cut down to a group.
- */
+/* Compares how the arguments of a batch are read with a second statement of the rules: which
+ * argument is illegal, where each product's matrices and elements lie, and how a call is cut down
+ * to one group. */
 #include "call.h"
 #include "shim/gemm_batch.h"
 
@@ -19,12 +18,12 @@ struct batch {
     int64_t stride[3];
 };
 
-/* Above an int of the C interface. */
+/* The upper half of a slot that holds an int. */
 static const uint64_t GARBAGE = 0x5a5a5a5a;
 
 static char memory[1 << 16];
 
-/* Of the operands A, B and C the one of a product: anywhere. */
+/* The matrix of an operand (A, B or C) of a product, at any address. */
 static char *matrix(int operand, int64_t product)
 {
     return memory + ((uint64_t)product * 7919 + (uint64_t)operand * 104729) % sizeof memory;
@@ -52,7 +51,7 @@ static struct batch take_batch(struct fuzz_bytes *bytes)
         call.m = take_int(bytes, call.int_bytes);
         call.n = take_int(bytes, call.int_bytes);
         call.k = take_int(bytes, call.int_bytes);
-        /* Of three groups all are to be legal now and then. */
+        /* Wide leading dimensions, so that sometimes all three groups are legal. */
         bool wide = fuzz_byte(bytes) < 200;
         int64_t *const lds[] = {&call.lda, &call.ldb, &call.ldc};
         for (int i = 0; i < 3; i++)
@@ -168,7 +167,7 @@ static void pass_strided(const struct batch *batch, struct passed *to)
                                                      .batch_size = &to->integers[SIZE]};
 }
 
-/* Those that are alike in both interfaces. */
+/* Arguments that are the same in both interfaces. */
 #define ARRAYS(none, to)                                                                           \
     .m_array = (none) ? NULL : &(to)->integers[M], .n_array = (none) ? NULL : &(to)->integers[N],  \
     .k_array = (none) ? NULL : &(to)->integers[K],                                                 \
@@ -182,7 +181,7 @@ static void pass_strided(const struct batch *batch, struct passed *to)
 static void pass_groups(const struct batch *batch, struct passed *to)
 {
     const struct standard *call = &batch->group[0];
-    bool none = batch->groups <= 0; /* then there are no arrays either */
+    bool none = batch->groups <= 0; /* without groups the arrays are NULL */
     if (call->order)
         to->call.gemm_batch_cblas =
             (struct shim_gemm_batch_cblas){.order = call->order,
@@ -208,8 +207,8 @@ static void check_scalars(const struct standard *call, const struct xg_problem *
                "imaginary parts");
 }
 
-/* A product is a GEMM of its own; element (i,j) of its C and l of its sum lie where the standard
- * says. */
+/* A product of a batch is a GEMM. Element (i,j) of its C and term l of its sum lie where the
+ * standard says. */
 static void check_product(const struct standard *call, const struct xg_problem *p,
                           void *const operands[3], const int64_t at[3])
 {
@@ -221,7 +220,7 @@ static void check_product(const struct standard *call, const struct xg_problem *
     fuzz_check_gemm(call, p, operands, at[0], at[1], at[2]);
 }
 
-/* A legal group as a problem; `first` products come before it. */
+/* Checks the problem of a legal group; `first` products come before it. */
 static void check_group(struct fuzz_bytes *bytes, const struct batch *batch, int group,
                         int64_t first, const struct xg_problem *p)
 {
@@ -231,7 +230,7 @@ static void check_group(struct fuzz_bytes *bytes, const struct batch *batch, int
                    p->k == call->k,
                "the size");
     check_scalars(call, p, group);
-    bool empty = !size || !call->m || !call->n; /* it need have no matrices */
+    bool empty = !size || !call->m || !call->n; /* it may have no matrices */
     FUZZ_CHECK(empty ? !p->batch : p->batch && p->batch->count == size, "how many products");
     if (empty || !call->k)
         return;
@@ -256,7 +255,7 @@ static bool take_size(void *context, int64_t m, int64_t n, int64_t k)
     return true;
 }
 
-/* Each group alone, as the call cut down to it. */
+/* Checks the call that is cut down to each group. */
 static void check_cuts(struct fuzz_bytes *bytes, const struct batch *batch,
                        const struct passed *passed)
 {
@@ -270,7 +269,7 @@ static void check_cuts(struct fuzz_bytes *bytes, const struct batch *batch,
         struct shim_args args;
         if (first + (batch->size[g] > PRODUCTS ? 0 : batch->size[g]) > ALL ||
             batch->size[g] > PRODUCTS)
-            return; /* its addresses are nowhere */
+            return; /* the arrays have no such addresses */
         FUZZ_CHECK(groups.products == first, "how many products");
         shim_groups_seek(&groups, take_size, sought);
         FUZZ_CHECK(groups.wanted == g, "which group is next");
@@ -295,7 +294,7 @@ static bool is_extension(const struct standard *call)
                        : strchr("Rr", call->transa) != NULL || strchr("Rr", call->transb) != NULL;
 }
 
-/* As shim_args_read numbers it. */
+/* The number of the illegal argument in shim_args_read's order; 0: none. */
 static int info_of(const struct batch *batch)
 {
     const struct standard *call = &batch->group[0];

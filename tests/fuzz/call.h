@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Arguments made of a fuzzer's bytes, and where an element of a matrix lies, stated twice. */
+/* Arguments made of a fuzzer's bytes, and a second statement of where an element of a matrix lies.
+ */
 #ifndef FUZZ_CALL_H
 #define FUZZ_CALL_H
 
@@ -7,7 +8,8 @@
 #include "shim/args.h"
 #include "standard.h"
 
-/* Elements from the first to (row,col) of a matrix that the caller stores so, transposed or not. */
+/* The distance in elements from a matrix's first element to op(X)(row,col), in the caller's order.
+ */
 static inline uint64_t standard_offset(const struct standard *call, char trans, int64_t row,
                                        int64_t col, int64_t ld)
 {
@@ -15,14 +17,14 @@ static inline uint64_t standard_offset(const struct standard *call, char trans, 
     return call->order == 101 ? r * (uint64_t)ld + c : c * (uint64_t)ld + r;
 }
 
-/* The same of the normalised problem: row-major, op(X)(row,col). */
+/* The same for the problem, which is row-major. */
 static inline uint64_t problem_offset(bool trans, int64_t row, int64_t col, int64_t ld)
 {
     return trans ? (uint64_t)col * (uint64_t)ld + (uint64_t)row
                  : (uint64_t)row * (uint64_t)ld + (uint64_t)col;
 }
 
-/* Mostly small, now and then at the ends of what the integers hold. */
+/* Mostly small numbers, sometimes the largest or smallest integers. */
 static inline int64_t take_int(struct fuzz_bytes *bytes, int int_bytes)
 {
     uint8_t kind = fuzz_byte(bytes);
@@ -43,7 +45,7 @@ static inline int take_trans(struct fuzz_bytes *bytes, bool cblas)
     return byte < 230 ? "NTCntcRr"[byte % 8] : fuzz_byte(bytes);
 }
 
-/* A number as the C interface takes it. */
+/* A scalar for the C interface. */
 static inline union shim_scalar fuzz_scalar(enum xg_type type, const void *number)
 {
     switch (type) {
@@ -56,13 +58,13 @@ static inline union shim_scalar fuzz_scalar(enum xg_type type, const void *numbe
     }
 }
 
-/* An integer as it is passed: above an int of the C interface there may be anything. */
+/* An integer as a call passes it: the upper half of the slot of an int has any bits. */
 static inline int64_t fuzz_slot(const struct standard *call, int64_t value, uint64_t garbage)
 {
     return call->int_bytes == 8 ? value : (int64_t)((uint64_t)(uint32_t)value | garbage << 32);
 }
 
-/* Element (i,j) of C and l of the sum lie where the standard says. */
+/* Element (i,j) of C and term l of its sum lie where the standard says. */
 static inline void fuzz_check_gemm(const struct standard *call, const struct xg_problem *p,
                                    void *const operands[3], int64_t i, int64_t j, int64_t l)
 {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Runs a fuzz target without a fuzzer: on a fixed sequence of random inputs, the same in every run,
- * or on the files that are named (such as one that a fuzzer kept).
- */
+/* Runs a fuzz target without a fuzzer: on a fixed sequence of random inputs, or on the files in its
+ * arguments (for example one that a fuzzer kept). */
 #include "fuzz.h"
 
 enum { INPUTS = 200000, INPUT_BYTES = 192 };
@@ -38,7 +36,7 @@ int main(int argc, char **argv)
         uint64_t kind = driver_random(&state) % 4;
         for (size_t j = 0; j < size; j++) {
             uint64_t random = driver_random(&state);
-            /* Small numbers, digits and bytes of all kinds. */
+            /* Small numbers, digits or any bytes. */
             data[j] = (uint8_t)random;
             if (kind == 0)
                 data[j] = (uint8_t)(random % 8);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the fuzz targets share: the entry, bytes made into values, a check that ends the process. */
+/* Shared by the fuzz targets: the entry, values made of bytes, a check that ends the process. */
 #ifndef FUZZ_H
 #define FUZZ_H
 
@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* libFuzzer's entry, and that of tests/fuzz/driver.c. Returns 0. */
+/* The entry for libFuzzer and tests/fuzz/driver.c. Returns 0. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* How often a target came to what it is there for; the driver wants some in a run. */
+/* How many inputs reached the target's main check; the driver fails if too few did. */
 extern long fuzz_reached;
 
 /* A failure ends the process, so that a fuzzer keeps the input. */
@@ -27,7 +27,7 @@ extern long fuzz_reached;
         }                                                                                          \
     } while (0)
 
-/* The input, taken from its front; zeros behind its end. */
+/* The rest of the input; reads after its end give zeros. */
 struct fuzz_bytes {
     const uint8_t *at;
     size_t left;

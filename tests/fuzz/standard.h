@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A call in the words of the BLAS standard, and the argument that it refuses: stated a second time.
- */
+/* A second statement of the BLAS standard: a call, and the argument that it calls illegal. */
 #ifndef FUZZ_STANDARD_H
 #define FUZZ_STANDARD_H
 
@@ -10,14 +9,14 @@
 
 #include "src/base/problem.h"
 
-/* A call as the standard has it; order 101 or 102 of the C interface, 0: Fortran. Of SYRK and HERK
- * transa is the transpose, and m is n, as GEMMT's is; of SYMM, HEMM, TRMM and TRSM k is what the
- * side makes it, and of the latter C is B. */
+/* A call in the standard's terms. order: 101 or 102 in the C interface, 0 in Fortran. For SYRK and
+ * HERK transa is the transpose; for them and for GEMMT m equals n. For SYMM, HEMM, TRMM and TRSM k
+ * follows from the side. TRMM and TRSM write B, not C. */
 struct standard {
     enum xg_op op;
     enum xg_type type;
     int order, int_bytes;
-    int side, uplo, transa, transb, diag; /* as they were passed: a number, or a letter */
+    int side, uplo, transa, transb, diag; /* as passed: a number or a letter */
     int64_t m, n, k, lda, ldb, ldc;
 };
 
@@ -31,13 +30,13 @@ static inline bool standard_is_rank_2k(const struct standard *call)
     return call->op == XG_OP_SYR2K || call->op == XG_OP_HER2K;
 }
 
-/* Of C. */
+/* Whether only a triangle of C is written. */
 static inline bool standard_has_triangle(const struct standard *call)
 {
     return standard_has_one_operand(call) || standard_is_rank_2k(call) || call->op == XG_OP_GEMMT;
 }
 
-/* 'N', 'T', 'C' (which of real numbers is a transpose), or 0: not a transpose. */
+/* Returns 'N', 'T' or 'C', or 0 for an illegal value. For real numbers 'C' becomes 'T'. */
 static inline char standard_trans(const struct standard *call, int trans)
 {
     static const char letters[] = "NnTtCcRr", real[] = "NNTTTTNN", complex[] = "NNTTCC";
@@ -68,7 +67,7 @@ static inline bool standard_is_trmm(const struct standard *call)
     return call->op == XG_OP_TRMM || call->op == XG_OP_TRSM;
 }
 
-/* The first letter or the second, whose number is the next one, or 0. */
+/* Returns the first or the second letter, or 0. The second letter's number is number + 1. */
 static inline char standard_letter(const struct standard *call, int passed, int number,
                                    const char letters[2])
 {
@@ -94,7 +93,7 @@ static inline char standard_uplo(const struct standard *call)
     return standard_letter(call, call->uplo, 121, "UL");
 }
 
-/* Rows of a matrix as the caller stores it, (rows,cols) as the operation names them. */
+/* Whether ld is legal for a matrix of (rows,cols) in the caller's order. */
 static inline bool standard_ld_legal(const struct standard *call, int64_t rows, int64_t cols,
                                      int64_t ld)
 {
@@ -102,13 +101,13 @@ static inline bool standard_ld_legal(const struct standard *call, int64_t rows, 
     return ld >= stride && ld >= 1;
 }
 
-/* A condition that is not met, and INFO's number of its argument. */
+/* Whether a condition is broken, and INFO's number of its argument. */
 struct standard_rule {
     bool broken;
     int info;
 };
 
-/* The standard's conditions are looked at one by one: the first that fails counts. 0: none does. */
+/* Returns INFO of the first broken rule; 0: none is broken. */
 static inline int standard_first(const struct standard_rule *rules, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -119,14 +118,14 @@ static inline int standard_first(const struct standard_rule *rules, size_t count
 
 #define STANDARD_FIRST(rules) standard_first(rules, sizeof(rules) / sizeof(rules)[0])
 
-/* Of an operand that op() makes (rows,cols). */
+/* The same for an operand X whose op(X) is (rows,cols). */
 static inline bool standard_op_legal(const struct standard *call, char trans, int64_t rows,
                                      int64_t cols, int64_t ld)
 {
     return standard_ld_legal(call, trans == 'N' ? rows : cols, trans == 'N' ? cols : rows, ld);
 }
 
-/* INFO of xSYRK, and of xSYR2K, which has ldb before ldc. */
+/* INFO of xSYRK and of xSYR2K, which has ldb before ldc. */
 static inline int standard_info_syrk(const struct standard *call)
 {
     const char trans = standard_trans(call, call->transa);
@@ -142,7 +141,7 @@ static inline int standard_info_syrk(const struct standard *call)
     return STANDARD_FIRST(rules);
 }
 
-/* INFO of xSYMM's, and of xHEMM's. */
+/* INFO of xSYMM and xHEMM. */
 static inline int standard_info_symm(const struct standard *call)
 {
     const int64_t na = standard_side(call) == 'L' ? call->m : call->n;
@@ -157,7 +156,7 @@ static inline int standard_info_symm(const struct standard *call)
     return STANDARD_FIRST(rules);
 }
 
-/* INFO of xTRMM's, and of xTRSM's. */
+/* INFO of xTRMM and xTRSM. */
 static inline int standard_info_trmm(const struct standard *call)
 {
     const int64_t na = standard_side(call) == 'L' ? call->m : call->n;
@@ -173,7 +172,7 @@ static inline int standard_info_trmm(const struct standard *call)
     return STANDARD_FIRST(rules);
 }
 
-/* INFO of xGEMM's, and of xGEMMTR's, as GEMMT is called there: uplo comes first, and m is missing.
+/* INFO of xGEMM and of GEMMT, which the standard calls xGEMMTR: uplo comes first, and m is missing.
  */
 static inline int standard_info_gemm(const struct standard *call)
 {
@@ -192,14 +191,14 @@ static inline int standard_info_gemm(const struct standard *call)
     return STANDARD_FIRST(rules);
 }
 
-/* INFO of a batch by strides is GEMM's, with a stride behind each leading dimension. m count rows
- * of C, or n count columns by columns, must be a number. */
+/* Whether count times the rows of C (the columns, if C is column-major) fits an integer. */
 static inline bool standard_rows_legal(const struct standard *call, int64_t count)
 {
     int64_t rows = call->order == 101 ? call->m : call->n;
     return count >= 0 && (!rows || count <= INT64_MAX / rows);
 }
 
+/* INFO of a strided batch: GEMM's, with a stride after each leading dimension. */
 static inline int standard_info_strided(const struct standard *call, int64_t count)
 {
     if (call->order && call->order != 101 && call->order != 102)
@@ -214,7 +213,7 @@ static inline int standard_info_strided(const struct standard *call, int64_t cou
     return info && call->order ? info + 1 : info;
 }
 
-/* Of a batch in groups, that of the first group that has one; *sum: of the sizes so far. */
+/* INFO of one group of a batch. *sum: the sum of the sizes so far. */
 static inline int standard_info_group(const struct standard *call, int64_t size, uint64_t *sum)
 {
     int info = standard_info_gemm(call);
@@ -226,7 +225,7 @@ static inline int standard_info_group(const struct standard *call, int64_t size,
     return *sum > INT64_MAX ? 15 : 0;
 }
 
-/* The C interface counts the order as its first. */
+/* INFO of any operation but batches. The C interface counts the order as argument 1. */
 static inline int standard_info(const struct standard *call)
 {
     if (call->order && call->order != 101 && call->order != 102)

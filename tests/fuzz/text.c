@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The readers of text: values of settings, lines of configuration files, calibration files. A
- * second statement of the rules says what each must make of an input. Every input goes to all three
- * readers.
- */
+/* The readers of text: values of settings, lines of configuration files, calibration files. A
+ * second statement of the rules gives the expected result of each. Every input goes to all three
+ * readers. */
 #include <errno.h>
 #include <math.h>
 
@@ -15,7 +13,7 @@ long fuzz_reached;
 
 enum { SETTINGS, LINES, CALIBRATION, READERS };
 
-static long reached[READERS]; /* as fuzz_reached, for each reader */
+static long reached[READERS]; /* like fuzz_reached, for each reader */
 
 /* --- Settings ------------------------------------------------------------------------------ */
 
@@ -33,7 +31,7 @@ struct environment {
     int count, judged;
 };
 
-/* Values that are right for some setting, or nearly right; a bar ends each. */
+/* Values that are right or nearly right for some setting; a bar ends each. */
 static const char values[] =
     "auto|cpu|gpu|compare|GPU|gpux| gpu|accurate|strict|tf32|fp64|leave|wait|short|keep|"
     "0|1|2|3|4|00|007|256|257|1023|1024|12345|-1| 1|+1|1 |0x1|yes|true|4294967297|2147483647|"
@@ -43,7 +41,7 @@ static const char values[] =
     "0,2,3|3,0,11|0,|,0|0, 1|1,,2|all|sgemm|zsyrk|sgemm,dgemm|dgemm,dgemm|sgemm_batch|"
     "zgemm_batch_strided|sgemm,,all|csyrk,|,sgemm|sgemm, dgemm|gemm|sgem|SGEMM|sgemm_|";
 
-/* Copies the word of that number, in a list whose words end with bars. Returns its length. */
+/* Copies the word with this number from a list whose words end with bars. Returns its length. */
 static size_t take_word(const char *list, int number, char *text)
 {
     const char *word = list;
@@ -149,7 +147,8 @@ static void check_number(struct environment *env, const char *name, bool suffix,
     reached[SETTINGS] += number > 0;
 }
 
-/* Digits with at most one point, at most 1. Just above 1 the parser may round. */
+/* Digits with at most one point, and a value of at most 1. The parser may round a value just above
+ * 1. */
 static void check_fraction(struct environment *env, const char *name, double value)
 {
     const char *text = value_of(env, name), *point = text ? strchr(text, '.') : NULL;
@@ -378,7 +377,7 @@ static bool within(struct xg_model *model, enum xg_side side)
     return true;
 }
 
-/* True if a text is what is printed, but for zeros in front of a number. */
+/* True if the text is the printed one, except for zeros before numbers. */
 static bool is_canonical(const char *text, const char *printed)
 {
     for (char last = '\n'; *printed; last = *printed++, text++) {

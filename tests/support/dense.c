@@ -3,42 +3,19 @@
 
 #include <math.h>
 
+#include "tests/support/typed.h"
 #include "tests/support/xt.h"
 
 static uint64_t seed = 1;
 
 double complex matrix_get(const struct matrix *a, int64_t i, int64_t j)
 {
-    int64_t at = i + j * a->view.ld;
-    switch (a->type) {
-    case XG_TYPE_S:
-        return ((const float *)a->view.at)[at];
-    case XG_TYPE_D:
-        return ((const double *)a->view.at)[at];
-    case XG_TYPE_C:
-        return ((const float complex *)a->view.at)[at];
-    default:
-        return ((const double complex *)a->view.at)[at];
-    }
+    return xt_complex_get(a->type, a->view.at, i + j * a->view.ld);
 }
 
 void matrix_set(struct matrix *a, int64_t i, int64_t j, double complex value)
 {
-    int64_t at = i + j * a->view.ld;
-    switch (a->type) {
-    case XG_TYPE_S:
-        ((float *)a->view.at)[at] = (float)creal(value);
-        break;
-    case XG_TYPE_D:
-        ((double *)a->view.at)[at] = creal(value);
-        break;
-    case XG_TYPE_C:
-        ((float complex *)a->view.at)[at] = (float complex)value;
-        break;
-    default:
-        ((double complex *)a->view.at)[at] = value;
-        break;
-    }
+    xt_complex_set(a->type, a->view.at, i + j * a->view.ld, value);
 }
 
 static struct room {
@@ -48,9 +25,7 @@ static struct room {
 
 void *dense_allocate(size_t bytes)
 {
-    struct room *room = malloc(sizeof *room + bytes);
-    if (!room)
-        exit(XT_HARD);
+    struct room *room = xt_alloc(1, sizeof *room + bytes);
     room->next = rooms;
     rooms = room;
     return room->memory;
@@ -65,7 +40,6 @@ void dense_release(void)
     }
 }
 
-/* Everything is NaN at first: what is not to be read spoils what reads it. */
 struct matrix matrix_create(enum xg_type type, int64_t rows, int64_t columns, int64_t pad)
 {
     struct matrix a = {.type = type, .view = {NULL, rows, columns, rows + pad}};
@@ -107,7 +81,6 @@ void matrix_fill(struct matrix *a)
     memcpy(a->before, a->view.at, a->bytes);
 }
 
-/* Whether what lies outside the part has the bits that it had. */
 bool matrix_rest_is_intact(const struct matrix *a, enum xg_uplo part)
 {
     const size_t bytes = xg_type_bytes(a->type);
@@ -123,9 +96,8 @@ bool matrix_rest_is_intact(const struct matrix *a, enum xg_uplo part)
 
 struct dense dense_new(int64_t rows, int64_t columns)
 {
-    struct dense x = {rows, columns, dense_allocate((size_t)(rows * columns) * sizeof *x.at)};
-    memset(x.at, 0, (size_t)(rows * columns) * sizeof *x.at);
-    return x;
+    return (struct dense){rows, columns,
+                          dense_allocate((size_t)(rows * columns) * sizeof(double complex))};
 }
 
 struct dense dense_of(const struct matrix *a)
@@ -137,7 +109,6 @@ struct dense dense_of(const struct matrix *a)
     return x;
 }
 
-/* The triangle of a, with ones on the diagonal if unit. */
 struct dense dense_triangle(const struct matrix *a, enum xg_uplo part, bool unit)
 {
     struct dense x = dense_of(a);

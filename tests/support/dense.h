@@ -22,20 +22,19 @@ struct dense {
     double complex *at;
 };
 
-/* Elements are numbers of the matrix's type. */
+/* Reads and writes an element of the matrix's type. */
 double complex matrix_get(const struct matrix *a, int64_t i, int64_t j);
 void matrix_set(struct matrix *a, int64_t i, int64_t j, double complex value);
-/* Memory that lasts until dense_release(), as all matrices do. Ends the test where there is none.
- */
+/* Memory that lasts until dense_release(), like all matrices. Ends the test without memory. */
 void *dense_allocate(size_t bytes);
 void dense_release(void);
-/* Everything is NaN at first: what is not to be read spoils what reads it. */
+/* All elements are NaN at first, so that reads of unset elements show in the result. */
 struct matrix matrix_create(enum xg_type type, int64_t rows, int64_t columns, int64_t pad);
 struct matrix matrix_copy(const struct matrix *a);
 double complex matrix_random(enum xg_type type);
 bool matrix_in_part(enum xg_uplo part, int64_t i, int64_t j);
 void matrix_fill(struct matrix *a);
-/* Whether what lies outside the part has the bits that it had. */
+/* Whether all bits outside the part are unchanged. */
 bool matrix_rest_is_intact(const struct matrix *a, enum xg_uplo part);
 struct dense dense_new(int64_t rows, int64_t columns);
 struct dense dense_of(const struct matrix *a);
@@ -47,7 +46,7 @@ struct dense dense_product(const struct dense *x, const struct dense *y);
 /* The first rows. */
 struct dense dense_top(const struct dense *x, int64_t rows);
 double dense_norm(const struct dense *x);
-/* The square of a column's length, from a row on. */
+/* The square of the length of a column below a row. */
 double dense_column_square(const struct dense *x, int64_t column, int64_t from);
 double dense_distance(const struct dense *x, const struct dense *y);
 struct dense dense_unit(int64_t n); /* the unit matrix */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One element of a product as the kernels of pieces compute it, on the CPU, bit by bit. */
+/* Computes one element of a product on the CPU, with the same bits as the kernels of pieces. */
 #ifndef EMULATION_H
 #define EMULATION_H
 
@@ -33,7 +33,7 @@ struct emulation_row {
     float *number, *fp16[XG_SPLIT_FP16_PIECES], *bf16[XG_SPLIT_BF16_PIECES];
 };
 
-/* Of finite numbers. False where there is no memory; the row then needs no end. */
+/* number: finite numbers. False without memory; the row is then not destroyed. */
 bool emulation_row_create(struct emulation_row *row, const float *number, int64_t k);
 void emulation_row_destroy(struct emulation_row *row);
 
@@ -44,7 +44,7 @@ int emulation_scale(const struct emulation_row *row, int target);
 double emulation_element(enum emulation how, const struct emulation_row *a,
                          const struct emulation_row *b);
 
-/* Raises the statistics to what a split counts of this row, whose numbers may be infinite or NaN.
+/* Raises the statistics to a split's counts of this row, whose numbers may be infinite or NaN.
  * Reads number, k and fp16_scale. */
 void emulation_count(struct xg_split_stats *stats, const struct emulation_row *row);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether results of getrf and geqrf are factorizations of a real matrix. */
+/* Judges of getrf's and geqrf's factorizations of a real matrix. */
 #ifndef XT_FACTORS_H
 #define XT_FACTORS_H
 
@@ -23,8 +23,8 @@ static inline double xt_epsilon(enum xg_type type)
     return type == XG_TYPE_D ? DBL_EPSILON : (double)FLT_EPSILON;
 }
 
-/* The smallest numbers of the type round by a unit of their own in each step: the sum of these
- * units in so many steps, over the type's epsilon. */
+/* The smallest numbers of the type have a fixed rounding unit: the sum of these units over the
+ * steps, divided by the type's epsilon. */
 static inline double xt_least(enum xg_type type, int64_t steps)
 {
     return (double)steps * (type == XG_TYPE_D ? DBL_TRUE_MIN : (double)FLT_TRUE_MIN) /
@@ -33,8 +33,7 @@ static inline double xt_least(enum xg_type type, int64_t steps)
 
 /* --- LU -------------------------------------------------------------------------------------- */
 
-/* The largest |P A - L U| of a column, over |L| |U|; rows: the rows of A in their order at the end.
- */
+/* The largest |P A - L U| of a column, over |L| |U|. rows: the rows of A in their final order. */
 static inline double xt_lu_column_error(const struct xt_factors *f, const int64_t *rows, int64_t j)
 {
     const int64_t steps = f->m < f->n ? f->m : f->n;
@@ -69,10 +68,8 @@ static inline void xt_lu_check(const struct xt_factors *f, int64_t stride, const
 {
     const int64_t steps = f->m < f->n ? f->m : f->n, *pivots = f->beside;
     const double eps = xt_epsilon(f->type);
-    int64_t *rows = malloc((size_t)f->m * sizeof *rows);
+    int64_t *rows = xt_alloc((size_t)f->m, sizeof *rows);
     double largest = 0, worst = 0;
-    if (!rows)
-        exit(XT_HARD);
     for (int64_t i = 0; i < f->m; i++)
         rows[i] = i;
     for (int64_t k = 0; k < steps; k++) {
@@ -145,10 +142,8 @@ static inline void xt_qr_check(const struct xt_factors *f, int64_t stride, const
 {
     const int64_t steps = f->m < f->n ? f->m : f->n;
     const double eps = xt_epsilon(f->type);
-    long double *column = malloc((size_t)f->m * sizeof *column);
+    long double *column = xt_alloc((size_t)f->m, sizeof *column);
     double worst = 0, crooked = 0;
-    if (!column)
-        exit(XT_HARD);
     for (int64_t k = 0; k < steps; k++)
         crooked = fmax(crooked, xt_reflector_error(f, k));
     XT_CHECK_LE(crooked, 20 * eps, "%s: reflectors, %.3g units", what, crooked / eps);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Filters of system calls (seccomp), for tests: what a rule looks at, and a rule that allows. */
+/* Filters of system calls (seccomp) for tests: a rule that loads the number, and one that allows a
+ * number. */
 #ifndef TESTS_FILTER_H
 #define TESTS_FILTER_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What tests of the engine share: products with guarded operands, their judge, a CPU that counts.
- */
+/* Shared by tests of the engine: products with guarded operands, their judge, a CPU side that
+ * counts. */
 #ifndef GUARDED_H
 #define GUARDED_H
 
@@ -30,7 +30,7 @@ static inline bool fx_short(void)
 #endif
 }
 
-/* The configuration that no environment changes; the pointers in it are the caller's. */
+/* The default configuration. The caller owns the pointers in it. */
 static inline const char *fx_no_environment(void *ctx, const char *name)
 {
     (void)ctx;
@@ -76,11 +76,8 @@ static inline struct xg_cpu fx_cpu(struct fx_cpu_count *count)
     return (struct xg_cpu){.whole = fx_cpu_whole, .part = fx_cpu_part, .ctx = count};
 }
 
-/*
- * A product whose operands end exactly where their last element does (a sanitizer sees reads behind
- * it), with NaN in the padding of A and B, and C between guards. C is NaN throughout where beta is
- * 0.
- */
+/* A product whose operands end with their last element, so that a sanitizer sees reads after it.
+ * The padding of A and B is NaN, and C lies between guards. If beta is 0, all of C is NaN. */
 struct fx_product {
     struct xg_problem call;
     float *a, *b;
@@ -96,32 +93,10 @@ struct fx_shape {
     int64_t pad; /* elements added to each leading dimension */
 };
 
-/* op(A) op(B) of doubles, rows without padding; alpha 1, beta 0. a (m,k), b (k,n), c (m,n). */
-static inline struct xg_problem fx_doubles(int64_t m, int64_t n, int64_t k, bool transa,
-                                           bool transb, const double *a, const double *b, double *c)
-{
-    return (struct xg_problem){.op = XG_OP_GEMM,
-                               .type = XG_TYPE_D,
-                               .m = m,
-                               .n = n,
-                               .k = k,
-                               .transa = transa ? XG_TRANS : XG_NO_TRANS,
-                               .transb = transb ? XG_TRANS : XG_NO_TRANS,
-                               .alpha = 1,
-                               .a = a,
-                               .lda = transa ? m : k,
-                               .b = b,
-                               .ldb = transb ? k : n,
-                               .c = c,
-                               .ldc = n};
-}
-
 static inline float *fx_matrix(int64_t rows, int64_t cols, int64_t ld, uint64_t *seed)
 {
     size_t elems = rows ? (size_t)((rows - 1) * ld + cols) : 0;
-    float *x = malloc(elems * sizeof(*x));
-    if (!x)
-        exit(XT_HARD);
+    float *x = xt_alloc(elems, sizeof(*x));
     for (size_t i = 0; i < elems; i++)
         x[i] = (int64_t)(i % (size_t)ld) < cols ? xt_random(seed) : NAN;
     return x;
@@ -145,10 +120,8 @@ static inline struct fx_product fx_product_create(const struct fx_shape *shape, 
     call->b = p.b =
         fx_matrix(call->transb ? call->n : call->k, call->ldb - shape->pad, call->ldb, &seed);
     p.c_elems = (size_t)((call->m - 1) * call->ldc + call->n + 2 * FX_GUARD);
-    p.c_all = malloc(p.c_elems * sizeof(float));
-    p.c_before = malloc(p.c_elems * sizeof(float));
-    if (!p.c_all || !p.c_before)
-        exit(XT_HARD);
+    p.c_all = xt_alloc(p.c_elems, sizeof(float));
+    p.c_before = xt_alloc(p.c_elems, sizeof(float));
     for (size_t i = 0; i < p.c_elems; i++)
         p.c_before[i] = xt_random(&seed);
     call->c = p.c_all + FX_GUARD;
@@ -159,7 +132,7 @@ static inline struct fx_product fx_product_create(const struct fx_shape *shape, 
     return p;
 }
 
-/* The CPU's side of it, counted from now on. */
+/* The CPU side of the product, with new counts. */
 static inline struct xg_cpu fx_product_cpu(struct fx_product *p)
 {
     p->count = (struct fx_cpu_count){.call = &p->call};
@@ -198,10 +171,8 @@ static inline bool fx_untouched(const struct fx_product *p)
     return !memcmp(p->c_all, p->c_before, p->c_elems * sizeof(float));
 }
 
-/*
- * The largest componentwise error of C in units of its bound, (k + 3) * 2^-24 * scale; NaN where an
- * element is. Every `stride`-th element is judged (1: all of them).
- */
+/* The largest componentwise error of C in units of its bound, (k + 3) * 2^-24 * scale; NaN if an
+ * element is NaN. Judges every `stride`-th element. */
 static inline double fx_error(const struct fx_product *p, int64_t stride)
 {
     const struct xg_problem *call = &p->call;
@@ -224,8 +195,8 @@ static inline double fx_error(const struct fx_product *p, int64_t stride)
     return worst;
 }
 
-/* Of the elements that are to be judged, one in so many is: a sanitizer makes the sums two to ten
- * times as long, and finds what it is there to find without them. */
+/* With a sanitizer fewer elements are judged: sums take two to ten times as long, and the
+ * sanitizer's own checks do not need them. */
 #ifdef XG_SANITIZED
 enum { FX_JUDGED = 17 };
 #else
@@ -245,15 +216,15 @@ static inline void fx_product_check(const struct fx_product *p, int64_t stride, 
              (long long)call->n, (long long)call->k, (long long)call->ldc);
 }
 
-/* A test that takes longer hangs: ten times and more what one takes alone on a slow machine, which
- * may be another's tests' as well. */
+/* A test that takes longer hangs: more than ten times the duration of a test alone on a slow
+ * machine, which may run other tests too. */
 static inline void fx_watchdog(void)
 {
     alarm(fx_short() ? 3000 : 1200);
 }
 
-/* The fake driver's controls, for a test that a watchdog ends; it ends at once where another driver
- * was found. */
+/* Returns the fake driver's controls and starts the watchdog. Ends the test if another driver was
+ * found. */
 static inline struct fakecuda fx_fake(void)
 {
     struct fakecuda fake;
@@ -265,7 +236,7 @@ static inline struct fakecuda fx_fake(void)
     return fake;
 }
 
-/* What the driver has now. */
+/* The driver's living objects. */
 static inline struct fakecuda_live fx_live(const struct fakecuda *fake)
 {
     struct fakecuda_live live;
@@ -273,7 +244,7 @@ static inline struct fakecuda_live fx_live(const struct fakecuda *fake)
     return live;
 }
 
-/* Where the engine has ended. */
+/* Checks that the driver has no living object, after the engine's end. */
 static inline void fx_nothing_left(const struct fakecuda *fake)
 {
     const struct fakecuda_live live = fx_live(fake);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What LAPACK's testers measure of a result, in units of n eps. */
+/* The errors that LAPACK's testers measure, in units of n eps. */
 #ifndef JUDGE_H
 #define JUDGE_H
 
@@ -10,17 +10,17 @@
 
 double judge_eps(enum xg_type type);
 
-/* Nothing outside the part was written. */
+/* Checks that nothing outside the part was written. */
 void judge_rest(const struct matrix *a, enum xg_uplo part, const char *what);
 
-/* x and y are equal up to rounding of numbers as large as scale. */
+/* Checks that x and y are equal up to rounding of numbers as large as scale. */
 void judge_equal(enum xg_type type, struct dense x, struct dense y, double scale, const char *what);
 
-/* The columns are orthonormal. */
+/* Checks that the columns are orthonormal. */
 void judge_orthonormal(enum xg_type type, const struct dense *q, const char *what);
 
-/* The first rows of `solved` are an X with Aᴴ (A X - B) = 0; if `rest`, each column below X
- * is as long as the residual's column. */
+/* Checks that the first rows of `solved` are an X with Aᴴ (A X - B) = 0. If `rest`, each column
+ * below X must be as long as the residual's column. */
 void judge_squares(enum xg_type type, const struct dense *a, const struct dense *b,
                    const struct dense *solved, bool rest, const char *what);
 
@@ -29,7 +29,7 @@ struct dense judge_transposed(const struct dense *a, enum xg_trans trans);
 /* Random, Hermitian and positive definite, stored in one triangle; the other one is NaN. */
 struct matrix judge_positive(enum xg_type type, enum xg_uplo uplo, int64_t n, int64_t pad);
 
-/* The first thing of a routine's test: it frees the matrices of the one before. */
+/* Begins a routine's test. Frees the matrices of the test before. */
 struct xg_routine judge_routine(enum xg_routine_name name, enum xg_type type, int64_t m, int64_t n);
 
 static inline const char *judge_text(const struct xg_routine *routine)

@@ -26,7 +26,7 @@ enum phase {
     PHASE_DONE
 };
 
-/* A thread of the program. */
+/* One thread of the program. */
 struct worker {
     enum phase phase;
     double at_s;
@@ -102,7 +102,7 @@ static struct xg_problem call_of(const struct simulation *sim, const struct work
                                .ldb = product->k};
 }
 
-/* False: too small to be asked about. */
+/* False: the product is below the policy's floor. */
 static bool decide(struct simulation *sim, struct worker *worker, double now_s)
 {
     static const struct xg_conf conf; /* the defaults */
@@ -139,7 +139,7 @@ static void run_cpu(struct simulation *sim, struct worker *worker, double now_s)
         sim->spins_until_s = fmax(sim->spins_until_s, worker->at_s + sim->fixture->spin_s);
 }
 
-/* On a lane, of which it has one. Threads that fall asleep meanwhile let the rest go faster. */
+/* Runs a product on its lane. It runs faster from the moment when the threads fall asleep. */
 static void run_gpu(struct simulation *sim, struct worker *worker, double now_s)
 {
     const struct replay_product *product = product_of(sim, worker);
@@ -151,7 +151,7 @@ static void run_gpu(struct simulation *sim, struct worker *worker, double now_s)
     worker->at_s = now_s + spins_s + product->gpu_s * (1.0 - spins_s / product->gpu_busy_s);
 }
 
-/* As acquire_lane in src/engine.c, where patience has no end. */
+/* Like acquire_lane in src/engine.c, with unlimited patience. */
 static void take_lane(struct simulation *sim, struct worker *worker, double now_s)
 {
     bool decided = sim->side == SIDE_POLICY;
@@ -211,7 +211,7 @@ static void begin(struct simulation *sim, struct worker *worker, double now_s)
     }
 }
 
-/* The threads whose next product waited for this one; of its own thread as of others. */
+/* Lets the threads begin whose next product waited for this one, also its own thread. */
 static void wake(struct simulation *sim, struct worker *ended, double now_s)
 {
     const struct replay_fixture *fixture = sim->fixture;
@@ -258,7 +258,8 @@ static void end(struct simulation *sim, struct worker *worker, double now_s)
     wake(sim, worker, now_s);
 }
 
-/* Whose turn it is; what ends comes before what begins at the same time. NULL: all are done. */
+/* The thread with the earliest event. Ends come before begins at the same time. NULL: all are done.
+ */
 static struct worker *earliest(struct simulation *sim)
 {
     struct worker *found = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A program's products, as they were traced, run again by the policy on a simulated clock. */
+/* Runs a program's traced products again by the policy, on a simulated clock. */
 /*
  * A fixture is a text file (tests/traces): lines "# name: value", then a product a line,
  *
@@ -25,7 +25,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* From when the engine is started to when it is ready. */
+/* The duration of the engine's start. */
 #define REPLAY_START_S 0.45
 
 enum { REPLAY_LANES = 2, REPLAY_THREADS_MAX = 64, REPLAY_NAME_BYTES = 80 };

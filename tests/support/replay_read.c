@@ -35,7 +35,7 @@ static bool add_product(struct reader *reader, const struct replay_product *prod
     return true;
 }
 
-/* The period that was read comes as often as it says. */
+/* Repeats the period that was read. */
 static bool end_section(struct reader *reader)
 {
     size_t end = reader->fixture->count;

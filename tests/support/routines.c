@@ -63,7 +63,7 @@ void rx_cholesky(rx_run *run, enum xg_type type, enum xg_uplo uplo, int64_t n, i
         check_solution(&exact, &y, &b, judge_text(&routine));
 }
 
-/* The other triangle is NaN, and so is the diagonal for which ones stand. */
+/* The other triangle is NaN, and a unit diagonal too. */
 void rx_triangle(rx_run *run, enum xg_type type, enum xg_uplo uplo, bool unit, int64_t n,
                  int64_t pad)
 {
@@ -249,7 +249,7 @@ static void check_inner(enum xg_type type, const struct dense *x, const struct d
     judge_equal(type, inner(x, y), inner(a, b), dense_norm(a) * dense_norm(b) * terms, what);
 }
 
-/* GELS: R in A, X, and behind X the residual's rows. */
+/* GELS: R in A, and in B first X, then the residual's rows. */
 static void check_solved(rx_run *run, struct xg_routine *routine, const struct matrix *a,
                          const struct matrix *b)
 {

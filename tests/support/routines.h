@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Random calls of LAPACK's routines and their judge, which measures what LAPACK's own testers do.
- */
+/* Random calls of LAPACK's routines, and their judge, which measures the same errors as LAPACK's
+ * testers. */
 #ifndef ROUTINES_H
 #define ROUTINES_H
 
 #include "src/base/routine.h"
 #include "src/base/xg.h"
 
-/* Computes a routine. Where it does not return XG_OK, what follows from the result is left out. */
+/* Computes a routine. If it does not return XG_OK, the checks of its result are skipped. */
 typedef enum xg_status rx_run(const struct xg_routine *routine);
 
 /* The spectrum of the matrices of rx_eigen and rx_singular. */

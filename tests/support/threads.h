@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads that run one function at once, each with an argument of its own. */
+/* Threads that run one function at once, each with its own argument. */
 #ifndef XT_THREADS_H
 #define XT_THREADS_H
 
@@ -7,20 +7,27 @@
 
 #include "xt.h"
 
+/* Starts one thread. Ends the test if that fails. */
+static inline pthread_t xt_thread_start(void *(*run)(void *), void *argument)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, run, argument))
+        exit(XT_HARD);
+    return thread;
+}
+
 struct xt_threads {
     pthread_t thread[16];
     int count;
 };
 
-/* Their arguments lie so many bytes apart; 0: they share one. Ends the test where there is none. */
+/* apart_bytes: between the arguments; 0: all threads share one. */
 static inline struct xt_threads xt_threads_start(int count, void *(*run)(void *), void *arguments,
                                                  size_t apart_bytes)
 {
     struct xt_threads threads = {.count = count};
     for (int i = 0; i < count; i++)
-        if (pthread_create(&threads.thread[i], NULL, run,
-                           (char *)arguments + (size_t)i * apart_bytes))
-            exit(XT_HARD);
+        threads.thread[i] = xt_thread_start(run, (char *)arguments + (size_t)i * apart_bytes);
     return threads;
 }
 
@@ -30,7 +37,7 @@ static inline void xt_threads_join(const struct xt_threads *threads)
         pthread_join(threads->thread[i], NULL);
 }
 
-/* From start to end. */
+/* Starts the threads and waits for their end. */
 static inline void xt_threads_run(int count, void *(*run)(void *), void *arguments,
                                   size_t apart_bytes)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What every C test uses: checks that print and count, a seeded generator, the exit codes. */
+/* Used by every C test: checks that print and count, a seeded generator, the exit codes. */
 #ifndef XT_H
 #define XT_H
 
@@ -12,7 +12,7 @@
 /* Automake's exit codes: 0 pass, 1 fail, 77 skip, 99 the test itself is broken. */
 enum { XT_PASS = 0, XT_FAIL = 1, XT_SKIP = 77, XT_HARD = 99 };
 
-/* Of all files of a program. */
+/* Shared by all files of a program. */
 __attribute__((weak, visibility("hidden"))) int xt_failures;
 __attribute__((weak, visibility("hidden"))) long xt_checks;
 
@@ -28,10 +28,19 @@ __attribute__((weak, visibility("hidden"))) long xt_checks;
         }                                                                                          \
     } while (0)
 
-/* NaN fails: the comparison is written so that it is false then. */
+/* NaN fails, because the comparison is false. */
 #define XT_CHECK_LE(value, bound, ...) XT_CHECK((value) <= (bound), __VA_ARGS__)
 
-/* Waits for a child of fork(), which is to end with exit status 0. */
+/* Zeroed memory for the caller to free. Ends the test without memory. */
+static inline void *xt_alloc(size_t count, size_t bytes)
+{
+    void *memory = calloc(count, bytes);
+    if (!memory && count && bytes)
+        exit(XT_HARD);
+    return memory;
+}
+
+/* Waits for a child of fork(), which must end with exit status 0. */
 static inline void xt_child_wait(pid_t child, const char *what)
 {
     int status = -1;
@@ -49,8 +58,8 @@ static inline float xt_random(uint64_t *state)
     return ((float)(z >> 40) + 0.5f) * 0x1p-23f - 1.0f;
 }
 
-/* A test without what it needs: skipped, unless XGEMM_TEST_REQUIRE_GPU=1 says that it must be
- * there. */
+/* The exit code of a test that lacks something: it fails under XGEMM_TEST_REQUIRE_GPU=1, and is
+ * skipped otherwise. */
 static inline int xt_skip(const char *why)
 {
     const char *require = getenv("XGEMM_TEST_REQUIRE_GPU");

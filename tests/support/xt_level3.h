@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Level 3 problems of every operation and type, with memory of their own, and judged element by
- * element by the operation's definition in long double. What may not be read is NaN: what lies
- * between rows, the triangle that is not stored, a diagonal of ones, imaginary parts of a real one.
- */
+/* Level 3 problems of every operation and type, in their own memory, judged element by element by
+ * the operation's definition in long double. All that BLAS does not read is NaN: the padding
+ * between rows, the triangle that is not stored, a unit diagonal, imaginary parts of a real
+ * diagonal. */
 #ifndef XT_LEVEL3_H
 #define XT_LEVEL3_H
 
@@ -12,10 +11,10 @@
 
 #include "one_thread.h"
 #include "src/base/problem.h"
+#include "typed.h"
 #include "xt.h"
 
-/* Of operands that have a structure k is what it follows from; b is a where the operation says so.
- */
+/* For structured operands k follows from m or n. */
 struct xt_level3_shape {
     enum xg_op op;
     enum xg_type type;
@@ -26,16 +25,16 @@ struct xt_level3_shape {
     enum xg_operand structured;
     enum xg_uplo stored;
     bool unit;
-    int64_t instances; /* of a batch, whose m is a multiple of it */
-    bool shared;       /* one A serves all of them */
+    int64_t instances; /* of a batch; m is a multiple of it */
+    bool shared;       /* all instances share one A */
 };
 
 struct xt_level3 {
     struct xg_problem p;
-    char *a, *b, *c; /* NULL: another's memory */
-    char *before;    /* C, as it was */
+    char *a, *b, *c; /* NULL: the operand shares another's memory */
+    char *before;    /* C before the call */
     size_t c_bytes;
-    struct xt_level3_batch *batch; /* NULL: it is none */
+    struct xt_level3_batch *batch; /* NULL: no batch */
 };
 
 typedef long double _Complex xt_number;
@@ -70,10 +69,11 @@ static inline bool xt_level3_is_batch(enum xg_op op)
     return op == XG_OP_GEMM_BATCH || op == XG_OP_GEMM_BATCH_STRIDED;
 }
 
-/* Sides, triangles, transposes and diagonals: so many forms are all that an operation has. */
+/* The most forms that an operation has: sides, triangles, transposes and diagonals. */
 enum { XT_LEVEL3_FORMS = 24 };
 
-/* Makes the shape one that its operation has, of the form, which may be any number. */
+/* Makes the shape legal for its operation. form: any number; it chooses side, triangle, transposes
+ * and diagonal. */
 static inline void xt_level3_settle(struct xt_level3_shape *s, int form)
 {
     if (xt_level3_is_rank_k(s->op) || xt_level3_is_rank_2k(s->op)) {
@@ -122,7 +122,7 @@ static inline void xt_level3_settle(struct xt_level3_shape *s, int form)
 /* Real and imaginary parts of alpha and beta. */
 static const double xt_level3_scalars[3][4] = {{1, 0, 0, 0}, {-2, 1, 1, 0}, {0.5, -1, 2, 0.5}};
 
-/* A problem of the kind and the form, of m, n and k as far as it has them. */
+/* A problem of the kind and the form. size: m, n and k, as far as the operation has them. */
 static inline struct xt_level3_shape xt_level3_of(int kind, int form, const int64_t size[3],
                                                   const double scalars[4])
 {
@@ -142,29 +142,8 @@ static inline struct xt_level3_shape xt_level3_of(int kind, int form, const int6
     return s;
 }
 
-static inline void xt_level3_set(enum xg_type type, char *memory, int64_t at, double re, double im)
-{
-    int64_t first = xg_type_is_complex(type) ? 2 * at : at;
-    for (int part = 0; part <= xg_type_is_complex(type); part++)
-        if (xg_type_is_double(type))
-            ((double *)(void *)memory)[first + part] = part ? im : re;
-        else
-            ((float *)(void *)memory)[first + part] = (float)(part ? im : re);
-}
-
-static inline xt_number xt_level3_get(enum xg_type type, const void *memory, int64_t at)
-{
-    int64_t first = xg_type_is_complex(type) ? 2 * at : at;
-    long double parts[2] = {0, 0};
-    for (int part = 0; part <= xg_type_is_complex(type); part++)
-        parts[part] = xg_type_is_double(type) ? (long double)((const double *)memory)[first + part]
-                                              : (long double)((const float *)memory)[first + part];
-    return CMPLXL(parts[0], parts[1]);
-}
-
-/* What there is of a matrix beside its rows: stored, a triangle; is_real, unit, large: its
- * diagonal.
- */
+/* How a matrix is stored: its triangle, and whether its diagonal is real or unit. large is added to
+ * the diagonal. */
 struct xt_level3_form {
     enum xg_uplo stored;
     bool is_real, unit;
@@ -174,9 +153,7 @@ struct xt_level3_form {
 static inline char *xt_level3_matrix(enum xg_type type, int64_t rows, int64_t columns, int64_t ld,
                                      struct xt_level3_form form, uint64_t *seed)
 {
-    char *memory = malloc((size_t)(rows * ld) * xg_type_bytes(type));
-    if (!memory)
-        exit(XT_HARD);
+    char *memory = xt_alloc((size_t)(rows * ld), xg_type_bytes(type));
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < ld; j++) {
             double re = (double)xt_random(seed), im = (double)xt_random(seed);
@@ -189,28 +166,25 @@ static inline char *xt_level3_matrix(enum xg_type type, int64_t rows, int64_t co
                 re = im = (double)NAN;
             if (i == j && form.is_real)
                 im = (double)NAN;
-            xt_level3_set(type, memory, i * ld + j, re, im);
+            xt_complex_set(type, memory, i * ld + j, CMPLX(re, im));
         }
     return memory;
 }
 
 /* --- Batches --------------------------------------------------------------------------------- */
 
-/*
- * An operand's instances lie some rows apart in one matrix: in order and evenly where they are
- * strided; else A's and B's in another order, and C's with a gap in the middle. The rows between
- * them are NaN.
- */
+/* An operand's instances lie in one matrix with rows of NaN between them: in order and evenly if
+ * they are strided; otherwise A's and B's in another order, and C's with a gap in the middle. */
 enum { XT_LEVEL3_APART = 2, XT_LEVEL3_INSTANCES = 13 };
 
 struct xt_level3_batch {
     struct xg_batch p;
-    int64_t at[3][XT_LEVEL3_INSTANCES]; /* the first row of each, of A, B and C */
+    int64_t at[3][XT_LEVEL3_INSTANCES]; /* the first row of each instance of A, B and C */
     const void *matrices[2][XT_LEVEL3_INSTANCES];
     void *results[XT_LEVEL3_INSTANCES];
 };
 
-/* Where instance i of operand o (A, B, C) lies, in places for an instance each. */
+/* The place of instance i of operand o (A, B, C), counted in instances. */
 static inline int64_t xt_level3_place(const struct xt_level3_shape *s, int o, int64_t i)
 {
     const bool strided = s->op == XG_OP_GEMM_BATCH_STRIDED;
@@ -221,7 +195,7 @@ static inline int64_t xt_level3_place(const struct xt_level3_shape *s, int o, in
     return o == 2 ? i + (i > s->instances / 2) : s->instances - 1 - i + (i % 2 == o);
 }
 
-/* Makes o's a, b and c, of the shape, into a batch's. */
+/* Creates the operands of a batch of the shape. */
 static inline void xt_level3_make_batch(const struct xt_level3_shape *s, struct xt_level3 *o,
                                         uint64_t *seed)
 {
@@ -232,8 +206,8 @@ static inline void xt_level3_make_batch(const struct xt_level3_shape *s, struct 
     const int64_t lds[] = {columns[0] + s->pad, columns[1] + s->pad, columns[2] + s->pad};
     const bool reads = !xg_problem_beta_zero(p);
     char **const memories[] = {&o->a, &o->b, &o->c};
-    struct xt_level3_batch *batch = calloc(1, sizeof *batch);
-    if (!batch || s->instances > XT_LEVEL3_INSTANCES)
+    struct xt_level3_batch *batch = xt_alloc(1, sizeof *batch);
+    if (s->instances > XT_LEVEL3_INSTANCES)
         exit(XT_HARD);
     batch->p.count = s->instances;
     for (int i = 0; i < 3; i++) {
@@ -243,7 +217,7 @@ static inline void xt_level3_make_batch(const struct xt_level3_shape *s, struct 
                                         (struct xt_level3_form){.stored = XG_FULL}, seed);
         for (int64_t row = 0; row < all; row++)
             for (int64_t j = 0; row % apart >= rows[i] && j < lds[i]; j++)
-                xt_level3_set(s->type, *memories[i], row * lds[i] + j, (double)NAN, (double)NAN);
+                xt_complex_set(s->type, *memories[i], row * lds[i] + j, CMPLX(NAN, NAN));
         for (int64_t at = 0; at < s->instances; at++) {
             batch->at[i][at] = xt_level3_place(s, i, at) * apart;
             char *matrix = *memories[i] + (size_t)batch->at[i][at] * row_bytes;
@@ -268,7 +242,7 @@ static inline void xt_level3_make_batch(const struct xt_level3_shape *s, struct 
     p->batch = &batch->p;
 }
 
-/* One of a batch, as a problem of its own in the same memory. */
+/* One instance of a batch as a problem in the same memory. */
 static inline struct xt_level3 xt_level3_instance(const struct xt_level3 *o, int64_t i)
 {
     struct xt_level3 one = *o;
@@ -309,7 +283,7 @@ static inline struct xt_level3 xt_level3_create(const struct xt_level3_shape *s,
                                 .ldc = s->n + s->pad}};
     const bool in_place = xt_level3_is_in_place(s->op);
     const struct xt_level3_form plain = {.stored = XG_FULL};
-    /* What is solved must not grow without bounds. */
+    /* A large diagonal keeps solutions small. */
     const struct xt_level3_form structured = {.stored = s->stored,
                                               .is_real = s->op == XG_OP_HEMM,
                                               .unit = s->unit,
@@ -318,29 +292,25 @@ static inline struct xt_level3 xt_level3_create(const struct xt_level3_shape *s,
                                         .is_real = xt_level3_is_hermitian(s->op)};
     if (xt_level3_is_batch(s->op)) {
         xt_level3_make_batch(s, &o, &seed);
-        o.before = malloc(o.c_bytes);
-        if (!o.before)
-            exit(XT_HARD);
+        o.before = xt_alloc(1, o.c_bytes);
         memcpy(o.before, o.c, o.c_bytes);
         return o;
     }
-    /* In place C is the operand that is not structured. */
+    /* In place, C is the operand without structure. */
     if (!in_place || s->structured == XG_OPERAND_A)
         o.a = xt_level3_matrix(s->type, a_rows, a_columns, o.p.lda,
                                s->structured == XG_OPERAND_A ? structured : plain, &seed);
     if (!one && (!in_place || s->structured == XG_OPERAND_B))
         o.b = xt_level3_matrix(s->type, b_rows, b_columns, o.p.ldb,
                                s->structured == XG_OPERAND_B ? structured : plain, &seed);
-    /* beta == 0: C holds nothing that may be read. */
+    /* If beta is 0, all of C is NaN. */
     bool reads = in_place || !xg_problem_beta_zero(&o.p);
     o.c = xt_level3_matrix(s->type, s->m, reads ? s->n : 0, o.p.ldc, of_c, &seed);
     o.p.a = o.a ? o.a : o.c;
     o.p.b = one ? o.a : o.b ? o.b : o.c;
     o.p.c = o.c;
     o.c_bytes = (size_t)(s->m * o.p.ldc) * xg_type_bytes(s->type);
-    o.before = malloc(o.c_bytes);
-    if (!o.before)
-        exit(XT_HARD);
+    o.before = xt_alloc(1, o.c_bytes);
     memcpy(o.before, o.p.c, o.c_bytes);
     return o;
 }
@@ -352,7 +322,7 @@ static inline void xt_level3_destroy(struct xt_level3 *o)
 
 /* --- The definition -------------------------------------------------------------------------- */
 
-/* An element of the operand that has a structure, as it lies in memory. */
+/* An element of the structured operand. */
 static inline xt_number xt_level3_structured(const struct xt_level3 *o, const void *memory,
                                              int64_t ld, int64_t row, int64_t column)
 {
@@ -360,8 +330,8 @@ static inline xt_number xt_level3_structured(const struct xt_level3 *o, const vo
     bool stored = p->stored == XG_UPPER ? row <= column : row >= column;
     if (xt_level3_is_in_place(p->op) && (!stored || (p->unit && row == column)))
         return stored ? 1 : 0;
-    xt_number x = stored ? xt_level3_get(p->type, memory, row * ld + column)
-                         : xt_level3_get(p->type, memory, column * ld + row);
+    xt_number x = stored ? xt_complex_get(p->type, memory, row * ld + column)
+                         : xt_complex_get(p->type, memory, column * ld + row);
     if (p->op == XG_OP_HEMM && row == column)
         return creall(x);
     return p->op == XG_OP_HEMM && !stored ? conjl(x) : x;
@@ -374,17 +344,17 @@ static inline xt_number xt_level3_factor(const struct xt_level3 *o, bool b, int6
     const struct xg_problem *p = &o->p;
     enum xg_trans trans = b ? p->transb : p->transa;
     bool is_c = xt_level3_is_in_place(p->op) && p->structured != (b ? XG_OPERAND_B : XG_OPERAND_A);
-    /* C as it was; where it is solved for, as it is. */
+    /* TRMM multiplies the old C; TRSM's solution is the new C. */
     const void *memory = is_c && p->op == XG_OP_TRMM ? o->before : b ? p->b : p->a;
     int64_t ld = b ? p->ldb : p->lda, i = trans ? column : row, j = trans ? row : column;
     bool structured = p->structured == (b ? XG_OPERAND_B : XG_OPERAND_A);
     xt_number x = structured ? xt_level3_structured(o, memory, ld, i, j)
-                             : xt_level3_get(p->type, memory, i * ld + j);
+                             : xt_complex_get(p->type, memory, i * ld + j);
     return trans == XG_CONJ_TRANS ? conjl(x) : x;
 }
 
-/* Rows of op(A), multiplied by alpha unless it solves, and columns of op(B): of k elements each,
- * and NULL until they are asked for. */
+/* Rows of op(A), multiplied by alpha except for TRSM, and columns of op(B), of k elements each;
+ * NULL until they are needed. */
 struct xt_level3_factors {
     const struct xt_level3 *o;
     xt_number **rows, **columns;
@@ -392,12 +362,9 @@ struct xt_level3_factors {
 
 static inline struct xt_level3_factors xt_level3_factors(const struct xt_level3 *o)
 {
-    struct xt_level3_factors factors = {.o = o,
-                                        .rows = calloc((size_t)o->p.m, sizeof(xt_number *)),
-                                        .columns = calloc((size_t)o->p.n, sizeof(xt_number *))};
-    if (!factors.rows || !factors.columns)
-        exit(XT_HARD);
-    return factors;
+    return (struct xt_level3_factors){.o = o,
+                                      .rows = xt_alloc((size_t)o->p.m, sizeof(xt_number *)),
+                                      .columns = xt_alloc((size_t)o->p.n, sizeof(xt_number *))};
 }
 
 static inline void xt_level3_forget(struct xt_level3_factors *factors)
@@ -410,7 +377,7 @@ static inline void xt_level3_forget(struct xt_level3_factors *factors)
     free(factors->columns);
 }
 
-/* Without the rules for infinities, which take ten times as long. */
+/* The product without C's rules for infinities, which take ten times as long. */
 XT_ONE_THREAD static inline xt_number xt_level3_times(xt_number x, xt_number y)
 {
     return CMPLXL(creall(x) * creall(y) - cimagl(x) * cimagl(y),
@@ -426,9 +393,7 @@ static inline const xt_number *xt_level3_line(const struct xt_level3_factors *fa
     xt_number **line = (b ? factors->columns : factors->rows) + at;
     if (*line)
         return *line;
-    *line = malloc((size_t)p->k * sizeof **line);
-    if (!*line)
-        exit(XT_HARD);
+    *line = xt_alloc((size_t)p->k, sizeof **line);
     for (int64_t l = 0; l < p->k; l++)
         (*line)[l] =
             xt_level3_times(scale, xt_level3_factor(factors->o, b, b ? l : at, b ? at : l));
@@ -459,20 +424,20 @@ XT_ONE_THREAD static inline void xt_level3_add_all(struct xt_level3_sum *sum, co
         xt_level3_add(sum, conjugate ? conjl(x[l]) : x[l], conjugate ? conjl(y[l]) : y[l]);
 }
 
-/* What C[i,j] is to be. A solution is judged by what it solves: op(A) X, or X op(B), less alpha
- * times what C held, is to be 0. */
+/* The exact C[i,j]. For TRSM the residual: op(A) X or X op(B), minus alpha times the old C, which
+ * must be 0. */
 static inline struct xt_level3_sum xt_level3_exact(const struct xt_level3_factors *factors,
                                                    int64_t i, int64_t j)
 {
     const struct xt_level3 *o = factors->o;
     const struct xg_problem *p = &o->p;
     const bool solves = p->op == XG_OP_TRSM;
-    const xt_number old = xt_level3_get(p->type, o->before, i * p->ldc + j);
+    const xt_number old = xt_complex_get(p->type, o->before, i * p->ldc + j);
     struct xt_level3_sum sum = {0, 0};
     if (solves || !xg_problem_alpha_zero(p))
         xt_level3_add_all(&sum, xt_level3_line(factors, false, i), xt_level3_line(factors, true, j),
                           p->k, false);
-    /* The same element of the product's transpose: alpha, or its conjugate, times B A. */
+    /* The same element of the second product: alpha, or its conjugate, times B A. */
     if (xt_level3_is_rank_2k(p->op))
         xt_level3_add_all(&sum, xt_level3_line(factors, false, j), xt_level3_line(factors, true, i),
                           p->k, p->op == XG_OP_HER2K);
@@ -487,7 +452,7 @@ static inline struct xt_level3_sum xt_level3_exact(const struct xt_level3_factor
     return sum;
 }
 
-/* How far C[i,j] is off, in units of what as many roundings of the type may come to. */
+/* The error of C[i,j], in units of the bound of as many roundings of the type. */
 static inline double xt_level3_error(const struct xt_level3_factors *factors, int64_t i, int64_t j)
 {
     const struct xg_problem *p = &factors->o->p;
@@ -496,7 +461,7 @@ static inline double xt_level3_error(const struct xt_level3_factors *factors, in
     long double unit = xg_type_is_double(p->type) ? 0x1p-53L : 0x1p-24L;
     xt_number off = exact.value;
     if (!solves)
-        off -= xt_level3_get(p->type, p->c, i * p->ldc + j);
+        off -= xt_complex_get(p->type, p->c, i * p->ldc + j);
     long double worst = fmaxl(fabsl(creall(off)), fabsl(cimagl(off)));
     if (isnan(creall(off)) || isnan(cimagl(off)))
         return (double)NAN;
@@ -505,8 +470,8 @@ static inline double xt_level3_error(const struct xt_level3_factors *factors, in
     return worst == 0 ? 0 : (double)(worst / (exact.size * unit * (long double)(2 * p->k + 4)));
 }
 
-/* Of larger problems one element in so many is judged: so many products in all. A sanitizer finds
- * what it is there to find without them. */
+/* For larger problems fewer elements are judged, so that all sums together have about this many
+ * terms. With a sanitizer there are fewer. */
 #ifdef XG_SANITIZED
 enum { XT_LEVEL3_JUDGED = 1 << 14 };
 #else
@@ -515,7 +480,7 @@ enum { XT_LEVEL3_JUDGED = 1 << 18 };
 
 static inline void xt_level3_check(const struct xt_level3 *o, const char *what);
 
-/* Its instances, and that the rows between them are as they were. */
+/* Checks each instance, and that the rows between instances have not changed. */
 static inline void xt_level3_check_batch(const struct xt_level3 *o, const char *what)
 {
     const struct xg_problem *p = &o->p;
@@ -534,7 +499,7 @@ static inline void xt_level3_check_batch(const struct xt_level3 *o, const char *
     }
 }
 
-/* The elements [from, to) of row i are as they were. */
+/* Checks that the elements [from, to) of row i have not changed. */
 static inline void xt_level3_check_old(const struct xt_level3 *o, int64_t i, int64_t from,
                                        int64_t to, const char *what)
 {
@@ -545,8 +510,8 @@ static inline void xt_level3_check_old(const struct xt_level3 *o, int64_t i, int
              (long)to - 1);
 }
 
-/* Those elements of row i that are judged are right, and those that are not C's as they were.
- * False: enough is said. */
+/* Checks the judged elements of row i, and that those outside C's triangle have not changed. False
+ * after an error. */
 static inline bool xt_level3_check_row(const struct xt_level3_factors *factors, int64_t i,
                                        const char *what)
 {
@@ -567,7 +532,7 @@ static inline bool xt_level3_check_row(const struct xt_level3_factors *factors, 
     return true;
 }
 
-/* Every element that the operation has is right, and every other byte of C is as it was. */
+/* Checks every element that the operation writes, and that no other byte of C has changed. */
 static inline void xt_level3_check(const struct xt_level3 *o, const char *what)
 {
     if (o->batch) {
@@ -581,7 +546,7 @@ static inline void xt_level3_check(const struct xt_level3 *o, const char *what)
     xt_level3_forget(&factors);
 }
 
-/* A name for messages; valid until the next one. */
+/* A name for messages; valid until the next call. */
 static inline const char *xt_level3_name(const struct xt_level3_shape *s)
 {
     static char text[192];

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * account, mapping: sums and their merging, files that outlive their process, however it ends, and
- * the account that a process reads itself.
- * Contract 10.4 (doc/contract.md).
- */
+/* Accounts: their sums and how they merge; their files, which outlive the process however it ends;
+ * and the account that a process reads of itself. Contract 10.4 (doc/contract.md). */
 #include <errno.h>
 #include <fcntl.h>
 #include <float.h>
@@ -20,6 +17,7 @@
 #include "src/report/account.h"
 #include "src/report/mapping.h"
 #include "src/report/stats.h"
+#include "tests/support/files.h"
 #include "tests/support/xt.h"
 
 static char dir[] = "/tmp/xg_account_XXXXXX";
@@ -27,10 +25,9 @@ static struct xg_account read_back, sum;
 
 static const char *in_dir(long pid, const char *suffix)
 {
-    static char path[PATH_MAX];
-
-    snprintf(path, sizeof path, "%s/%ld%s", dir, pid, suffix);
-    return path;
+    char name[64];
+    snprintf(name, sizeof name, "%ld%s", pid, suffix);
+    return xt_path(dir, name);
 }
 
 static struct xg_call_record record(int size, enum xg_place place, enum xg_reason reason)
@@ -97,7 +94,7 @@ static void test_sums(void)
     XT_CHECK(xg_account_is_valid(&sum), "valid");
 }
 
-/* Beside a symbol stands its operation, by the name that XGEMM_OPERATIONS knows. */
+/* The print shows each symbol's operation, by its name in XGEMM_OPERATIONS. */
 static void test_operations(void)
 {
     static const char *const names[][2] = {
@@ -122,7 +119,7 @@ static void test_operations(void)
     }
 }
 
-/* Why there was no GPU, and that it is said; a start that is waited for may get that reason. */
+/* The account says why there was no GPU. Calls during a start get that reason when it is known. */
 static void test_absence(void)
 {
     struct xg_call_record r = record(10, XG_PLACE_CPU, XG_REASON_EARNING);
@@ -145,7 +142,7 @@ static void test_absence(void)
     XT_CHECK(xg_account_absence(&sum) == XG_REASON_COUNT, "there is one");
 }
 
-/* What is beyond the tables stays in the sums. */
+/* Calls that find the tables full still count in the sums. */
 static void test_full(void)
 {
     struct xg_account_sums sums;
@@ -169,36 +166,35 @@ static void test_full(void)
     XT_CHECK(sum.shapes_dropped == 2000 - 768, "%lld dropped", (long long)sum.shapes_dropped);
 }
 
+/* Changes a valid account so that it is valid or not. */
+#define VALID(valid, why, ...)                                                                     \
+    do {                                                                                           \
+        fill(&bad);                                                                                \
+        __VA_ARGS__;                                                                               \
+        XT_CHECK(xg_account_is_valid(&bad) == (valid), "%s", why);                                 \
+    } while (0)
+
+static void set_transposes(struct xg_account *account, int trans)
+{
+    for (int i = 0; i < XG_ACCOUNT_SHAPES; i++)
+        account->shapes[i].transb = account->shapes[i].calls ? trans : XG_NO_TRANS;
+}
+
 static void test_invalid(void)
 {
     static struct xg_account bad;
-
-    fill(&bad);
-    XT_CHECK(xg_account_is_valid(&bad), "as it is");
-    bad.version++;
-    XT_CHECK(!xg_account_is_valid(&bad), "another version");
-    fill(&bad);
-    bad.row_count = XG_ACCOUNT_ROWS + 1;
-    XT_CHECK(!xg_account_is_valid(&bad), "rows beyond the table");
-    fill(&bad);
-    bad.rows[1].reason = XG_REASON_COUNT;
-    XT_CHECK(!xg_account_is_valid(&bad), "a reason that is none");
-    fill(&bad);
-    memset(bad.rows[0].symbol, 'x', sizeof bad.rows[0].symbol);
-    XT_CHECK(!xg_account_is_valid(&bad), "a text without end");
-    fill(&bad);
-    for (int i = 0; i < XG_ACCOUNT_SHAPES; i++)
-        bad.shapes[i].transb = bad.shapes[i].calls ? XG_CONJ_TRANS : XG_NO_TRANS;
-    XT_CHECK(xg_account_is_valid(&bad), "conjugate transposes");
-    for (int i = 0; i < XG_ACCOUNT_SHAPES; i++)
-        bad.shapes[i].transb *= 2;
-    XT_CHECK(!xg_account_is_valid(&bad), "a transpose that is none");
-    memset(&bad, 0, sizeof bad);
-    XT_CHECK(!xg_account_is_valid(&bad), "nothing");
+    VALID(true, "unchanged", (void)0);
+    VALID(false, "another version", bad.version++);
+    VALID(false, "rows beyond the table", bad.row_count = XG_ACCOUNT_ROWS + 1);
+    VALID(false, "no such reason", bad.rows[1].reason = XG_REASON_COUNT);
+    VALID(false, "a text without end", memset(bad.rows[0].symbol, 'x', sizeof bad.rows[0].symbol));
+    VALID(true, "conjugate transposes", set_transposes(&bad, XG_CONJ_TRANS));
+    VALID(false, "no such transpose", set_transposes(&bad, 2 * XG_CONJ_TRANS));
+    VALID(false, "only zeros", memset(&bad, 0, sizeof bad));
 }
 
-/* Another process writes an account into the folder: counts stay at the largest number, and are
- * printed so. */
+/* Another process may write any valid account into the folder: sums of counts stop at the largest
+ * number, and the print shows it. */
 static void test_largest(void)
 {
     struct xg_account_sums sums;
@@ -235,7 +231,7 @@ static void test_largest(void)
     free(text);
 }
 
-/* The shapes of a full table, again and again, and those dropped without end. */
+/* A merge into a full table adds dropped shapes up to the largest number. */
 static void test_largest_dropped(void)
 {
     xg_account_init(&sum);
@@ -253,7 +249,7 @@ static void test_largest_dropped(void)
     XT_CHECK(sum.shapes_dropped == INT64_MAX, "%lld dropped", (long long)sum.shapes_dropped);
 }
 
-/* Figures that no process has are none of an account. */
+/* An account is not valid with a figure that no process can have. */
 static void test_figures(void)
 {
     static const double none[] = {-1.0, NAN, INFINITY, -INFINITY, DBL_MAX};
@@ -288,7 +284,8 @@ static void test_figures(void)
 
 /* --- Its file ------------------------------------------------------------------------------ */
 
-/* Runs body in a child whose XGEMM_ACCOUNT is the folder; its id. *status: as of waitpid. */
+/* Runs the body in a child whose XGEMM_ACCOUNT is the folder. Returns the child's id; *status is
+ * waitpid's. */
 static pid_t run(void (*body)(void), int *status)
 {
     pid_t child = fork();
@@ -303,7 +300,7 @@ static pid_t run(void (*body)(void), int *status)
     return child;
 }
 
-/* The products of the file, half of them on the GPU; -1: there is none that is whole. */
+/* Returns the number of products in the file, of which the GPU computed half; -1: no valid file. */
 static long products(long pid, const char *suffix)
 {
     struct xg_account_sums sums;
@@ -351,7 +348,7 @@ static void test_ends(void)
              "what is in it");
 }
 
-/* A child has an account of its own, and none before it multiplies. */
+/* A child of fork has its own account, and no file before its first product. */
 static pid_t child_pid;
 
 static void forks(void)
@@ -376,7 +373,7 @@ static void test_fork(void)
     XT_CHECK(status == 0 && products(pid, "") == 6, "the parent's, status %d", status);
 }
 
-/* As a program that goes on by exec, whose id has an account already. */
+/* After an exec the process finds an account under its id. */
 static void finds_one_there(void)
 {
     close(open(in_dir(getpid(), ""), O_WRONLY | O_CREAT | O_EXCL, 0600));
@@ -392,7 +389,7 @@ static void test_names(void)
     XT_CHECK(products(pid, ".1") == 3, "the next name");
 }
 
-/* No space, or no right: the program goes on, and no file is left. */
+/* Without space or without the folder, the program continues and leaves no file. */
 static void no_space(void)
 {
     const struct rlimit limit = {100000, 100000};
@@ -417,7 +414,7 @@ static void test_refused(void)
     XT_CHECK(access(in_dir(pid, ""), F_OK) != 0, "a file is left");
 }
 
-/* Other users may not read it. A file that is cut off, or a link, is no account. */
+/* Other users cannot read the file. A truncated file or a link is not read. */
 static void test_read(void)
 {
     int status;
@@ -448,7 +445,7 @@ static void test_read(void)
 
 /* --- In memory ----------------------------------------------------------------------------- */
 
-/* The products of this process; -1: no account is kept. */
+/* Returns the number of this process's products; -1: it keeps no account. */
 static long products_here(void)
 {
     struct xg_account_sums sums;
@@ -470,7 +467,7 @@ static void forks_in_memory(void)
     XT_CHECK(products_here() == 7, "a child's own");
 }
 
-/* No file, and the settings are read at the first product as ever. */
+/* An account in memory has no file. The first product still reads the settings. */
 static void keeps_in_memory(void)
 {
     char part[16] = "";
@@ -491,7 +488,7 @@ static void keeps_in_memory(void)
     run(forks_in_memory, &status);
     XT_CHECK(status == 0 && products_here() == 4, "the parent's, status %d", status);
     pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
-    if (child == 0) /* it may take no lock */
+    if (child == 0) /* it must take no lock */
         _exit(xg_stats_read(part, 8) != 0);
     xt_child_wait(child, "a child that no handler saw");
 }
@@ -512,7 +509,7 @@ static void keeps_both(void)
     XT_CHECK(products(getpid(), "") == 2 && products_here() == 2, "the file and the memory");
 }
 
-/* Before the settings are read, which they are once. */
+/* Runs before this process has read its settings, which it reads once. */
 static void test_in_memory(void)
 {
     void (*const bodies[])(void) = {keeps_in_memory, keeps_too_late, keeps_both};
@@ -522,15 +519,6 @@ static void test_in_memory(void)
         run(bodies[i], &status);
         XT_CHECK(status == 0, "body %d: status %d", i, status);
     }
-}
-
-static void remove_files(void)
-{
-    char command[100];
-
-    snprintf(command, sizeof command, "rm -rf %s", dir);
-    if (system(command))
-        xt_failures++;
 }
 
 int main(void)
@@ -555,7 +543,7 @@ int main(void)
     test_names();
     test_refused();
     test_read();
-    remove_files();
+    xt_remove(dir);
 
     int status;
     run(no_folder, &status);

@@ -16,6 +16,7 @@
 #include "tests/support/distribution.h"
 #include "tests/support/emulation.h"
 #include "tests/support/guarded.h"
+#include "tests/support/typed.h"
 
 enum { PRODUCTS = 20000, PRODUCTS_SHORT = 2000, DEPTH_MAX = 30000 };
 
@@ -277,7 +278,7 @@ static void test_doubles(int64_t number, uint64_t *state)
                         betas[] = {0, 0, 1, -0.7, 1e-300};
     const struct fx_shape shape = draw_shape(state, number);
     struct xg_problem call =
-        fx_doubles(shape.m, shape.n, shape.k, shape.transa, shape.transb, a, b, c);
+        xt_problem(XG_TYPE_D, shape.m, shape.n, shape.k, shape.transa, shape.transb, a, b, c);
     call.alpha = alphas[draw(state, 0, 5)];
     call.beta = betas[draw(state, 0, 4)];
     draw_doubles(a, shape.m * shape.k, spreads[draw(state, 0, 4)], scales[draw(state, 0, 3)],

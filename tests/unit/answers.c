@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* What is remembered of callers: found again, whole, by many threads, and in forked children. */
-#include <pthread.h>
+/* Remembered callers are found again and whole, by many threads and in children of fork. */
 #include <stdatomic.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "shim/answers.h"
+#include "tests/support/threads.h"
 #include "tests/support/xt.h"
 
 enum { KEYS = 4, FORKS = 40, FOUND = 20000 };
 
-/* All of an answer tells which one it is. */
+/* Every field of an answer identifies it. */
 static struct shim_answer answer_of(uint64_t key, int turn)
 {
     struct shim_answer answer = {.key = key};
@@ -32,7 +32,7 @@ static int answer_whole(const struct shim_answer *answer, uint64_t key)
 
 static atomic_bool ended;
 
-/* Writes to every place in turn, nearly all the time. */
+/* Writes to every place in turn, without a pause. */
 static void *write_on(void *arg)
 {
     for (int turn = 0; !ended; turn++) {
@@ -56,7 +56,7 @@ static void test_whole(void)
     XT_CHECK(torn == 0, "%d found, %d of them torn", found, torn);
 }
 
-/* The child has the places as they were when it was forked, and no thread that would finish one. */
+/* A child has the places as they were at the fork, and lacks the thread that was writing one. */
 static int child(void)
 {
     struct shim_answer answer;
@@ -102,10 +102,8 @@ static void test_many(void)
 
 int main(void)
 {
-    pthread_t writer;
-    alarm(120); /* what is never found ends the test */
-    if (pthread_create(&writer, NULL, write_on, NULL))
-        return XT_HARD;
+    alarm(120); /* ends a test that finds nothing */
+    const pthread_t writer = xt_thread_start(write_on, NULL);
     test_whole();
     test_forked();
     ended = true;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * calibration: files of other machines, their places, the CPU library's threads, a spoilt file, the
- * fit. tests/fuzz/text.c has which text is read. Contract 10.4 (doc/contract.md).
- */
+/* Calibration: files of other machines, paths, the CPU library's threads, a damaged file, the fit.
+ * tests/fuzz/text.c tests which texts are read. Contract 10.4 (doc/contract.md). */
 #include <errno.h>
 #include <math.h>
 #include <sys/stat.h>
@@ -98,8 +96,8 @@ static void test_path(void)
     XT_CHECK(!xg_calibration_path(path, sizeof path, &key, XG_SIDE_CPU), "%s", path);
 }
 
-/* The CPU library has as many threads as its own variable or OpenMP's says, else one for each core.
- * The first guess of its rate follows. */
+/* The CPU library has as many threads as its own variable or OpenMP's says, otherwise one for each
+ * core. The default rate follows this number. */
 static void test_threads(void)
 {
     static const struct {
@@ -212,7 +210,7 @@ static void test_fit(void)
         model.device = odd.device;
         double error = fit_machine(&model, side, samples, 27);
         XT_CHECK_LE(error, 0.04, "side %d: %g", side, error);
-        /* A few disturbed products change the fit little. */
+        /* A few slow products change the fit little. */
         for (int i = 0; i < 5; i++)
             samples[5 * i].seconds *= 20;
         error = fit_machine(&model, side, samples, 27);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* call_memory: memory of a call is freed when its thread has left the call or has ended, in a child
- * of fork when the child lacks the thread, and by no call on another stack; a closed process asks
- * the kernel nothing. Contract 7.9, 8.9. */
+/* A call's memory is freed when its thread has left the call or has ended, and in a child of fork
+ * that lacks the thread. A call on another stack does not free it. A closed process makes no system
+ * call. Contract 7.9, 8.9. */
 #include <limits.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -89,7 +89,7 @@ static void arrive(int number)
     xg_call_memory_arrive(__builtin_frame_address(0));
 }
 
-/* A call is interrupted, and its thread makes another one on the given stack. */
+/* A signal interrupts a call, and the handler makes another call on the given stack. */
 __attribute__((noinline)) static void hold_while_handled(char *stack, int flags)
 {
     const stack_t own = {.ss_sp = stack, .ss_size = STACK, .ss_flags = flags},
@@ -117,7 +117,7 @@ __attribute__((noinline)) static void hold_while_switched(char *stack)
     xg_call_memory_free(held);
 }
 
-/* The reverse: the call that is left is on the given stack. */
+/* The reverse: the call that the thread leaves is on the given stack. */
 static void leave_on_stack(int number)
 {
     (void)number;
@@ -271,8 +271,8 @@ static void test_fork(void)
 
 /* --- Closed ---------------------------------------------------------------------------------- */
 
-/* This thread or another holds memory when the process closes. Only its end passes the filter. The
- * address sanitizer asks for the stack before _exit. */
+/* This thread or another has memory when the process closes. The filter allows only the calls that
+ * end the process. The address sanitizer asks for the stack before _exit. */
 __attribute__((no_sanitize("address"))) static void arrive_closed(bool own)
 {
     struct sock_filter code[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The choices answer what selection does, whatever they were asked before. */
+/* xg_route_select, which remembers selections, gives the same answers as xg_select. */
 #include "tests/support/xt.h"
 
 #include "src/decide/route.h"
@@ -29,7 +29,7 @@ static bool same(struct xg_choice x, struct xg_choice y)
            x.slices.scratch == y.slices.scratch && x.slices.results == y.slices.results;
 }
 
-/* Few extents and many facts: shapes meet in a place, and come again with other facts. */
+/* Few extents and many facts: several shapes share a place, and come back with other facts. */
 static void test_same_answer(void)
 {
     uint64_t seed = 3, bits = 0;
@@ -51,7 +51,7 @@ static void test_same_answer(void)
     }
 }
 
-/* A name is not part of a place: a named row must not be the next one's answer. */
+/* The name is not part of the place: a named row must not become the answer without a name. */
 static void test_named(void)
 {
     struct xg_device_facts facts = some_facts(7);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* conf: the defaults, long values, the help text, and the settings of the process itself.
- * tests/fuzz/text.c has what each setting takes. */
+/* Settings: defaults, long values, the help text, and the settings of the process.
+ * tests/fuzz/text.c tests the values of each setting. */
 #include <unistd.h>
 
 #include "src/base/conf.h"
@@ -131,7 +131,7 @@ static void test_help(void)
     free(text);
 }
 
-/* The process reads its environment once, and reports a bad value once, in the file of XGEMM_LOG.
+/* The process reads its environment once, and reports a bad value once, to the file of XGEMM_LOG.
  */
 static void test_process(void)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* conf_file, setting and conf: limits, the order of files, reports, misspelt names, the places of
- * the files. tests/fuzz/text.c has what a line says. Contract 10.8 (doc/contract.md). */
+/* Configuration files: limits, order, reports, misspelt names, paths. tests/fuzz/text.c tests how a
+ * line is read. Contract 10.8 (doc/contract.md). */
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "src/base/conf.h"
+#include "tests/support/files.h"
 #include "tests/support/xt.h"
 
 static struct xg_conf_file file;
@@ -132,12 +133,12 @@ static void test_names(void)
     check_meant("XGEMM_TRAEC", "XGEMM_TRACE");
     check_meant("XGEMM_", "");
     check_meant("XGEMM_FOO", "");
-    check_meant("XGEMM_DOCTOR_FOLDE", ""); /* users do not set the one that is near */
+    check_meant("XGEMM_DOCTOR_FOLDE", ""); /* users do not set the similar one */
     check_meant("XGEMM_DOCTOR_FOLDER", NULL);
     check_meant("XGEMM_TEST_REQUIRE_GPU", NULL);
     check_meant("XGEMM_SHIM_LIB", NULL);
     check_meant("XGEMM_MODE", NULL);
-    check_meant("XGEM_MODE", NULL); /* it may be another program's */
+    check_meant("XGEM_MODE", NULL); /* another program may read it */
     setenv(long_name, "1", 1);
     xg_conf_environment_report(tell, NULL);
     XT_CHECK(strstr(told, " is not a setting\n") && strlen(told) < 128, "a long name: %s", told);
@@ -146,13 +147,6 @@ static void test_names(void)
 }
 
 /* --- Where the files are -------------------------------------------------------------------- */
-
-static void write_file(const char *path, const char *text)
-{
-    FILE *out = fopen(path, "w");
-    if (!out || fputs(text, out) < 0 || fclose(out) != 0)
-        exit(XT_HARD);
-}
 
 static void check_given(const char *what, const char *expected)
 {
@@ -174,13 +168,13 @@ static void test_places(void)
     unsetenv("XDG_CONFIG_HOME");
     setenv("HOME", home, 1);
     check_given("no file", "");
-    write_file("system.conf", "XGEMM_MODE=gpu\n");
+    xt_write("system.conf", "XGEMM_MODE=gpu\n");
     check_given("the system's", "XGEMM_MODE=gpu system.conf:1\n");
     mkdir(".config", 0700);
     mkdir(".config/xgemm", 0700);
     mkdir("xgemm", 0700);
-    write_file(".config/xgemm/xgemm.conf", "XGEMM_MATH=tf32\n");
-    write_file("xgemm/xgemm.conf", "XGEMM_STATS=1\n");
+    xt_write(".config/xgemm/xgemm.conf", "XGEMM_MATH=tf32\n");
+    xt_write("xgemm/xgemm.conf", "XGEMM_STATS=1\n");
     xg_conf_files_read(&files, "system.conf");
     XT_CHECK(files.user.count == 1 && !strcmp(files.user.lines[0].name, "XGEMM_MATH"), "HOME");
     setenv("XDG_CONFIG_HOME", home, 1);
@@ -203,14 +197,8 @@ static void test_places(void)
     setenv("XGEMM_CONFIG", long_path, 1);
     xg_conf_files_read(&files, "system.conf");
     XT_CHECK(files.user.count == 1 && files.user.lines[0].fault, "a long path");
-    unlink("system.conf");
-    unlink(".config/xgemm/xgemm.conf");
-    unlink("xgemm/xgemm.conf");
-    rmdir(".config/xgemm");
-    rmdir(".config");
-    rmdir("xgemm");
     if (chdir("..") == 0)
-        rmdir(folder);
+        xt_remove(folder);
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cores: the cgroup's CPU quota, versions 1 and 2, of the right cgroup. */
+/* The CPU quota of the right cgroup, in versions 1 and 2. */
 #include <limits.h>
 #include <math.h>
 #include <stdarg.h>
@@ -8,11 +8,12 @@
 #include <unistd.h>
 
 #include "src/host/cores.h"
+#include "tests/support/files.h"
 #include "tests/support/xt.h"
 
 static char root[PATH_MAX];
 
-/* Writes a file below root, whose folders it makes. */
+/* Writes a file below root, and makes its folders. */
 static void put(const char *name, const char *text)
 {
     char path[PATH_MAX + 64];
@@ -21,9 +22,7 @@ static void put(const char *name, const char *text)
         *slash = '\0';
         mkdir(path, 0700);
     }
-    FILE *file = fopen(path, "w");
-    if (!file || fputs(text, file) < 0 || fclose(file))
-        exit(XT_HARD);
+    xt_write(path, text);
 }
 
 static double quota(const char *cgroup)
@@ -34,7 +33,8 @@ static double quota(const char *cgroup)
     return xg_cores_quota(path, root);
 }
 
-/* Another controller's cgroup of a name that CPU quotas have as well is not this process's. */
+/* Another controller may have a cgroup whose name also exists below "cpu"; its quota does not
+ * apply. */
 static void test_first_version(void)
 {
     put("cpu/mine/cpu.cfs_quota_us", "300000\n");
@@ -58,13 +58,11 @@ static void test_second_version(void)
 
 int main(void)
 {
-    char template[] = "xg_cores_XXXXXX", command[PATH_MAX + 16];
+    char template[] = "xg_cores_XXXXXX";
     if (!mkdtemp(template) || !realpath(template, root))
         return XT_HARD;
     test_first_version();
     test_second_version();
-    snprintf(command, sizeof command, "rm -rf '%s'", root);
-    if (system(command) != 0)
-        return XT_HARD;
+    xt_remove(root);
     return xt_done();
 }

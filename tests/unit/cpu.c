@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The built-in product against double precision: transposes, sizes, scalars, padding, special
- * values; of every operation and type, where BLAS reads nothing. Contract 2.3, 3.1
- * (doc/contract.md). */
+/* The built-in product, compared with double precision: transposes, sizes, scalars, padding,
+ * special values; and for every operation and type, the operands that BLAS does not read. Contract
+ * 2.3, 3.1 (doc/contract.md). */
 #include <sys/mman.h>
 
 #include "tests/support/guarded.h"
@@ -46,7 +46,7 @@ static void test_unread(void)
     XT_CHECK(xg_cpu_element(&call, 0, 0, 3.0f, &scale) == 6.0 && scale == 6.0, "element");
 }
 
-/* A small problem of the kind, form saying which triangle, side and transposes. */
+/* A small problem of the kind. The form chooses triangle, side and transposes. */
 static struct xt_level3_shape shape_of(int kind, int form)
 {
     static const int64_t size[] = {9, 7, 8};
@@ -54,7 +54,7 @@ static struct xt_level3_shape shape_of(int kind, int form)
     return xt_level3_of(kind, form, size, scalars);
 }
 
-/* Where BLAS returns at once, no operand is read or written: all lie on pages without access. */
+/* If BLAS returns at once it reads and writes no operand: all lie on protected pages. */
 static void check_returns(struct xg_problem p, void *nowhere, const char *what)
 {
     p.a = p.b = p.c = nowhere;
@@ -87,7 +87,7 @@ static void test_returns(void *nowhere, const struct xt_level3_shape *shape)
     xt_level3_destroy(&o);
 }
 
-/* alpha == 0 or k == 0: C is scaled, or zero, and nothing else is read. */
+/* alpha == 0 or k == 0: C is scaled or set to zero, and no other operand is read. */
 static void check_scaled(const struct xt_level3_shape *shape, void *nowhere)
 {
     struct xt_level3 o = xt_level3_create(shape, 2);
@@ -120,26 +120,14 @@ static void test_kinds(void)
     munmap(nowhere, BYTES);
 }
 
-/* NaN and infinity travel as the definition says, through zeros too. */
+/* NaN and infinity propagate as in the definition, also multiplied by zero. */
 static void test_special(void)
 {
     for (int t = 0; t < 4; t++) {
         float a[4] = {0.0f, 1.0f, 2.0f, 0.0f}, b[4] = {NAN, 1.0f, 1.0f, 3.0f};
         float c[4] = {1.0f, 1.0f, 1.0f, NAN};
-        struct xg_problem call = {.transa = t & 1,
-                                  .transb = t >> 1,
-                                  .m = 2,
-                                  .n = 2,
-                                  .k = 2,
-                                  .alpha = 1,
-                                  .a = a,
-                                  .lda = 2,
-                                  .b = b,
-                                  .ldb = 2,
-                                  .beta = 1,
-                                  .c = c,
-                                  .ldc = 2};
-
+        struct xg_problem call = xt_problem(XG_TYPE_S, 2, 2, 2, t & 1, t >> 1, a, b, c);
+        call.beta = 1;
         xg_cpu_compute(&call);
         XT_CHECK(isnan(c[0]), "0 * NaN");
         XT_CHECK(isnan(c[3]), "NaN in C with beta 1");
@@ -147,24 +135,15 @@ static void test_special(void)
     }
 }
 
-/* The judge itself, on sums whose value is known. */
+/* xg_cpu_element, on sums with known values. */
 static void test_element(void)
 {
     float a[3] = {0x1p24f, 1.0f, -0x1p24f}, b[3] = {1.0f, 1.0f, 1.0f}, c[1] = {9.0f};
-    struct xg_problem call = {.transb = true,
-                              .m = 1,
-                              .n = 1,
-                              .k = 3,
-                              .alpha = -2,
-                              .a = a,
-                              .lda = 3,
-                              .b = b,
-                              .ldb = 3,
-                              .beta = 0.5,
-                              .c = c,
-                              .ldc = 1};
-    double scale, exact = xg_cpu_element(&call, 0, 0, 4.0f, &scale);
-
+    struct xg_problem call = xt_problem(XG_TYPE_S, 1, 1, 3, false, true, a, b, c);
+    double scale;
+    call.alpha = -2;
+    call.beta = 0.5;
+    const double exact = xg_cpu_element(&call, 0, 0, 4.0f, &scale);
     XT_CHECK(exact == -2.0 * 1.0 + 0.5 * 4.0, "%g", exact);
     XT_CHECK(scale == 2.0 * (0x1p25 + 1.0) + 2.0, "%g", scale);
     XT_CHECK(c[0] == 9.0f, "C is not touched");

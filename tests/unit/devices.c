@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which device a product is given to, and when one is given up. */
+/* Which device gets a product, and when a device is given up. */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ static int busy_lanes(int device)
     return busy;
 }
 
-/* Takes a lane; the device it is of, -1: there was none. */
+/* Takes a lane. Returns its device; -1: no lane is free. */
 static int take(void)
 {
     struct xg_devices_place place;
@@ -61,7 +61,7 @@ static void check_pick(void)
     XT_CHECK(take() == -1, "a lane of a lost device");
 }
 
-/* The device is lost with the last of these, and not before. */
+/* The device is lost at the last status, and not before. */
 static void check_lost(const char *what, const enum xg_status *statuses, int count)
 {
     struct xg_dev dev = {0};
@@ -81,7 +81,7 @@ static void check_count(void)
     check_lost("lost", lost, 2);
     check_lost("hung", hung, 1);
     check_lost("three in a row", three, 8);
-    /* Right products that were not verified do not clear the wrong ones. */
+    /* Unverified products do not reset the count of wrong ones. */
     struct xg_device device = {0};
     bool given_up = false;
     for (int i = 0; i < 3; i++) {
@@ -97,7 +97,7 @@ static void check_count(void)
                  "wrong %d", i);
 }
 
-/* What a device holds is taken out of it once, when it is lost and no thread has a lane of it. */
+/* A device's resources are detached once, when it is lost and no thread has one of its lanes. */
 static void check_detach(bool hung)
 {
     static struct xg_dev dev;

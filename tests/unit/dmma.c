@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The places of numbers in the DGEMM kernels' shared memory, copy by copy and load by load, and
- * bank conflicts. tests/simt/dgemm.cpp has the products. */
+/* The places of numbers in the DGEMM kernels' shared memory, for every copy and load, and their
+ * bank conflicts. tests/simt/dgemm.cpp tests the products. */
 #include "kernels/common/dmma_map.h"
 
 #include <stdbool.h>
@@ -47,8 +47,8 @@ static void test_conflicts(void)
     XT_CHECK(bank_conflicts(places, 16) == 1, "adjacent pairs");
 }
 
-/* Copies as xg_dmma_copier makes them: every pair goes to its own place, once, without conflicts.
- * along_k: the tile is contiguous along k in device memory. */
+/* Copies like xg_dmma_copier's: every pair goes to its own place, once, without conflicts. along_k:
+ * the tile is contiguous along k in device memory. */
 static void test_copies(int extent, int threads, bool along_k)
 {
     const int pairs = (along_k ? DEPTH : extent) / 2, rows = threads / pairs;
@@ -74,7 +74,7 @@ static void test_copies(int extent, int threads, bool along_k)
     }
 }
 
-/* Loads as xg_dmma_reader makes them: a number per lane of 8 rows (columns), `index` after the
+/* Loads like xg_dmma_reader's: each lane reads one number of 8 rows (columns), `index` after the
  * warp's first, and 4 steps of k. */
 static void test_loads(int extent, bool along_k, int warp_index, int index, int k)
 {

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * xgemm-doctor's rules, fed with facts: a healthy machine and program give no finding, each change
- * gives the one that it should, and every diagnosis that there is has such a change. Then the ELF
- * reader on damaged files, and the JSON.
- */
+/* xgemm-doctor's rules on facts: a healthy machine and program give no finding, each change gives
+ * its finding, and every diagnosis has a change. Also the ELF reader on damaged files, and the
+ * reports. */
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
@@ -19,11 +17,11 @@
 static struct doctor_facts facts;
 static struct doctor_finding findings[DOCTOR_FINDINGS];
 
-/* The set of one name. */
+/* A set of one name. */
 #define NAME ((struct doctor_names){.words = {1}})
 _Static_assert(SHIM_ID_cblas_sgemm == 0, "the first bit");
 
-/* A GPU, a program that is linked to OpenBLAS, and products on the GPU. */
+/* A GPU, a program linked to OpenBLAS, and products on the GPU. */
 static void make_healthy(void)
 {
     memset(&facts, 0, sizeof facts);
@@ -84,7 +82,7 @@ static void set_symbol(const char *name)
                     name);
 }
 
-/* A second library, whose calls are lost. */
+/* A second library, whose calls the shim does not get. */
 static struct doctor_object *const other = &facts.objects[2];
 
 static void add_object(void)
@@ -101,7 +99,7 @@ static void add_handle(void)
     doctor_text_set(other->path, DOCTOR_PATH_BYTES, "/lib/libblas.so.3");
 }
 
-/* A program that the run started, and that took all of its time. */
+/* A program that the run started, and that took all its time. */
 static struct doctor_child *add_child(enum doctor_reach reach)
 {
     struct doctor_child *child = &facts.run.children[facts.run.child_count++];
@@ -110,10 +108,11 @@ static struct doctor_child *add_child(enum doctor_reach reach)
     return child;
 }
 
-static const char *provoked[DOCTOR_FINDINGS]; /* their ids */
+static const char *provoked[DOCTOR_FINDINGS]; /* ids of the diagnoses so far */
 static int provoked_count;
 
-/* Both of these say that a device is in exclusive mode, and one of them that it cannot be used. */
+/* Both diagnoses say that a device is in exclusive mode; device.taken also says that it cannot be
+ * used. */
 static bool goes_along(const char *id, const char *with)
 {
     return !strcmp(with, "device.taken") && !strcmp(id, "device.exclusive");
@@ -133,7 +132,7 @@ static void check_found(const char *id, enum doctor_level level)
     provoked[provoked_count++] = id;
 }
 
-/* The change of a healthy machine that gives this diagnosis, and no other. */
+/* Makes a change to a healthy machine that gives this diagnosis and no other. */
 #define PROVOKE(id, level, ...)                                                                    \
     do {                                                                                           \
         make_healthy();                                                                            \
@@ -285,7 +284,7 @@ static void test_rules(void)
     provoke_run();
 }
 
-/* Every row is provoked above, once, and is written as its form asks. */
+/* The tests above provoke each row once, and its sentences end with full stops. */
 static void check_row(const struct doctor_diagnosis *row, void *rows)
 {
     int times = 0;
@@ -304,8 +303,8 @@ static void test_tables(void)
     XT_CHECK(rows == provoked_count, "%d rows, %d provoked", rows, provoked_count);
 }
 
-/* What is to be mended comes first, then what cost most; what concerns less than 1 % is left out.
- */
+/* Findings to mend come first, then those that cost most. Findings about less than 1 % are left
+ * out. */
 static void test_order(void)
 {
     static const struct xg_account_row rows[] = {
@@ -326,58 +325,41 @@ static void test_order(void)
                  findings[i].diagnosis->id);
 }
 
-/* What must not be taken for another thing. */
+/* A change of a healthy machine that gives so many findings. */
+#define COUNT(count, why, ...)                                                                     \
+    do {                                                                                           \
+        make_healthy();                                                                            \
+        __VA_ARGS__;                                                                               \
+        XT_CHECK(doctor_diagnose(&facts, findings) == (count), "%s", why);                         \
+    } while (0)
+
+/* Facts that are similar to a diagnosis and do not give it. */
 static void test_neighbours(void)
 {
-    make_healthy();
-    set_driver(DOCTOR_DRIVER_ABSENT);
-    facts.system.visible_devices = "";
-    XT_CHECK(doctor_diagnose(&facts, findings) == 2, "no driver, and hidden");
-    make_healthy();
-    facts.blas[0].spin_s = 0.13;
-    facts.blas[0].spin_decided = true;
-    XT_CHECK(doctor_diagnose(&facts, findings) == 0, "threads that xgemm-run has wait for less");
-    make_healthy();
-    facts.system.visible_devices = "0";
-    XT_CHECK(doctor_diagnose(&facts, findings) == 0, "a device that is named and there");
-    make_healthy();
-    facts.objects[1].elf.symbolic = true;
-    XT_CHECK(doctor_diagnose(&facts, findings) == 0, "others are bound to a symbolic BLAS");
-    make_healthy();
-    facts.objects[1].wanted = false;
-    facts.objects[1].elf.symbolic = true;
-    XT_CHECK(doctor_diagnose(&facts, findings) == 0,
-             "a symbolic BLAS of which no name is imported");
-    make_healthy();
-    add_handle();
-    doctor_text_set(other->elf.soname, 256, "%s", XG_DEFAULT_CPU_BLAS);
-    XT_CHECK(doctor_diagnose(&facts, findings) == 0, "the one that this library loads itself");
-    make_healthy();
-    add_handle();
-    other->taken = NAME;
-    XT_CHECK(doctor_diagnose(&facts, findings) == 1,
-             "its own calls are taken, those of others not");
-    make_healthy();
-    add_object();
-    other->elf.defines = NAME;
-    other->elf.symbolic = true;
-    other->taken = NAME;
-    XT_CHECK(doctor_diagnose(&facts, findings) == 0, "what is taken is not lost");
-    make_healthy();
-    set_row(XG_REASON_EARNING);
-    set_driver(DOCTOR_DRIVER_EMPTY);
-    XT_CHECK(doctor_diagnose(&facts, findings) == 1, "nothing to earn without a device");
-    make_healthy();
-    doctor_texts_add(&facts.settings.refused, "XGEMM_MODE=x is not understood");
-    doctor_texts_add(&facts.run.messages, "XGEMM_MODE=x is not understood");
-    XT_CHECK(doctor_diagnose(&facts, findings) == 1, "told once");
-    make_healthy();
-    facts.run.account.row_count = 0;
-    facts.run.unaccounted = true;
-    XT_CHECK(doctor_diagnose(&facts, findings) == 0, "calls of which no account could be written");
+    COUNT(2, "no driver, and hidden", set_driver(DOCTOR_DRIVER_ABSENT);
+          facts.system.visible_devices = "");
+    COUNT(0, "xgemm-run has shortened the spin", facts.blas[0].spin_s = 0.13;
+          facts.blas[0].spin_decided = true);
+    COUNT(0, "a named device that exists", facts.system.visible_devices = "0");
+    COUNT(0, "others are bound to a symbolic BLAS", facts.objects[1].elf.symbolic = true);
+    COUNT(0, "a symbolic BLAS of which no name is imported", facts.objects[1].wanted = false;
+          facts.objects[1].elf.symbolic = true);
+    COUNT(0, "the BLAS that this library loads itself", add_handle();
+          doctor_text_set(other->elf.soname, 256, "%s", XG_DEFAULT_CPU_BLAS));
+    COUNT(1, "its own calls are taken, those of others not", add_handle(); other->taken = NAME);
+    COUNT(0, "calls that are taken are not lost", add_object(); other->elf.defines = NAME;
+          other->elf.symbolic = true; other->taken = NAME);
+    COUNT(1, "nothing to earn without a device", set_row(XG_REASON_EARNING);
+          set_driver(DOCTOR_DRIVER_EMPTY));
+    COUNT(1, "one finding for two equal messages",
+          doctor_texts_add(&facts.settings.refused, "XGEMM_MODE=x is not understood");
+          doctor_texts_add(&facts.run.messages, "XGEMM_MODE=x is not understood"));
+    COUNT(0, "calls of which no account could be written", facts.run.account.row_count = 0;
+          facts.run.unaccounted = true);
 }
 
-/* Which programs that the run started are told of; share: of the run, where no word was left. */
+/* Counts the findings about programs that the run started. share: of the run's time, spent in
+ * processes without a report. */
 static int count_children(double cores_s, double share, bool multiplies, bool products)
 {
     make_healthy();
@@ -415,7 +397,7 @@ static void test_children(void)
 
 /* --- Names --- */
 
-/* Each intercepted name is found; sets of them do as sets do. */
+/* Finds each intercepted name, and checks the operations on sets of names. */
 static void test_names(void)
 {
     struct doctor_names set = {0}, all = {0}, blas = {0};
@@ -445,7 +427,7 @@ static void test_names(void)
 
 /* --- Files --------------------------------------------------------------------------------- */
 
-/* This program, cut short and with bytes changed at random: any answer will do. */
+/* Reads this program truncated and with random bytes changed: any answer is right. */
 static void test_damaged_files(void)
 {
     enum { HEAD_BYTES = 1 << 16, ROUNDS = 300, CHANGES = 12 };
@@ -460,7 +442,7 @@ static void test_damaged_files(void)
     for (int i = 0; i < ROUNDS; i++) {
         memcpy(changed, head, sizeof head);
         for (int j = 0; j < CHANGES; j++) {
-            /* Mostly in the headers, behind what says that this is an ELF file of this machine. */
+            /* Mostly in the headers, after the fields that identify an ELF file of this machine. */
             int at = 20 + (int)((xt_random(&seed) + 1) / 2 * (float)(j < 8 ? 1500 : size - 32));
             changed[at] = (unsigned char)(128 * xt_random(&seed));
         }
@@ -481,7 +463,7 @@ static void test_damaged_files(void)
 
 /* --- The reports --------------------------------------------------------------------------- */
 
-/* Brackets and quotes of a JSON text close in turn. */
+/* Whether the brackets and quotes of a JSON text match. */
 static bool is_closed(const char *text)
 {
     char open[64];
@@ -517,8 +499,8 @@ static void test_reports(void)
     fclose(out);
     XT_CHECK(is_closed(text), "%s", text);
     XT_CHECK(strstr(text, "XGEMM_MODE=\\\"\\\\\\u000a\\ufffd is not"), "%s", text);
-    /* Characters of UTF-8 stay; of bytes that are none each is marked: forms longer than needed,
-     * surrogates, what is beyond the last character, one that is cut. */
+    /* UTF-8 characters stay. Each invalid byte is replaced: overlong forms, surrogates, numbers
+     * above the last character, a truncated form. */
     XT_CHECK(
         strstr(text,
                "nor H\u00fclle \u00a0\u20ac \U0001f600 \\ufffd\\ufffd\\ufffd\\ufffd\\ufffd\\ufffd"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* learn: corrections come to what is observed, doubt outliers, and stay with their kind. */
+/* Corrections converge to the observed times, resist outliers, and apply to similar products. */
 #include <math.h>
 
 #include "src/decide/feedback.h"
@@ -48,8 +48,7 @@ static void test_converges(void)
     }
 }
 
-/* As many rows in all, of which one batch has many small instances and the other a few large ones.
- */
+/* Two batches with equally many rows: one has many small instances, the other a few large ones. */
 static void test_batches(void)
 {
     const struct xg_batch many = {.count = 16000}, few = {.count = 10};
@@ -86,25 +85,8 @@ static void test_outliers(void)
     XT_CHECK(scale(XG_SIDE_CPU, call) > 10.0, "it stays so: %g", scale(XG_SIDE_CPU, call));
 }
 
-/* One call in five takes a quarter of the time: the program's time is that of the others. */
-static void test_two_kinds(void)
-{
-    const struct xg_problem call = shape(920, 256, 8);
-    begin();
-    observe(XG_SIDE_CPU, call, 1.0, 10);
-    for (int i = 0; i < 20; i++) {
-        observe(XG_SIDE_CPU, call, 0.25, 1);
-        double low = scale(XG_SIDE_CPU, call);
-        XT_CHECK(low > 0.5, "a short one of %d: %g", i, low);
-        observe(XG_SIDE_CPU, call, 1.0, 4);
-        double high = scale(XG_SIDE_CPU, call);
-        XT_CHECK(high > 0.75 && high < 1.01, "the others after %d: %g", i, high);
-    }
-    observe(XG_SIDE_CPU, call, 0.25, 12);
-    XT_CHECK(scale(XG_SIDE_CPU, call) < 0.32, "it stays so: %g", scale(XG_SIDE_CPU, call));
-}
-
-/* Short ones fooled it and go on to come, two in five: it finds back towards what most take. */
+/* Two calls in five are short and have biased the correction; it returns to the time of most calls.
+ */
 static void test_finds_back(void)
 {
     const struct xg_problem call = shape(920, 256, 8);
@@ -135,7 +117,7 @@ static void test_nonsense(void)
     XT_CHECK(isfinite(scale(XG_SIDE_GPU, call)), "%g", scale(XG_SIDE_GPU, call));
 }
 
-/* Products that wait for memory go badly for a long time: compute-bound ones hear nothing of it. */
+/* Slow memory-bound products do not change the correction of compute-bound ones. */
 static void test_kinds(void)
 {
     begin();
@@ -146,7 +128,7 @@ static void test_kinds(void)
     for (int64_t n = 128; n <= 8192; n *= 2)
         XT_CHECK(fabs(scale(XG_SIDE_CPU, shape(n, n, n)) - 1.0) < 0.01, "%ld: %g", (long)n,
                  scale(XG_SIDE_CPU, shape(n, n, n)));
-    /* All kinds of one size do: those not seen yet are expected to. */
+    /* All kinds of one size are slow: new kinds of that size are expected to be slow. */
     begin();
     observe(XG_SIDE_CPU, shape(16, 2000, 2000), 10.0, 5);
     observe(XG_SIDE_CPU, shape(400, 400, 400), 10.0, 5);
@@ -155,7 +137,8 @@ static void test_kinds(void)
              scale(XG_SIDE_CPU, shape(2000, 16, 2000)));
 }
 
-/* Calls of 1 ms on that side until a trial that costs 1 ms is earned; 0: it was at once. */
+/* Returns how many calls of 1 ms on the side earn a trial that costs 1 ms; 0: it is allowed at
+ * once. */
 static int calls_until_trial(enum xg_side side, struct xg_problem call)
 {
     int calls = 0;
@@ -166,7 +149,8 @@ static int calls_until_trial(enum xg_side side, struct xg_problem call)
     return calls;
 }
 
-/* A fiftieth of the time: one call in fifty that takes twice as long, and fewer after each one. */
+/* Trials may cost a fiftieth of the time: one call in fifty that takes twice as long, and fewer
+ * after each failed trial. */
 static void test_dares(void)
 {
     const struct xg_problem call = shape(300, 300, 300);
@@ -181,7 +165,7 @@ static void test_dares(void)
     }
 }
 
-/* A trial that was better is repeated at once, and until one is not. */
+/* After a successful trial the next one is allowed at once, until a trial fails. */
 static void test_better(void)
 {
     const struct xg_problem call = shape(300, 300, 300);
@@ -198,7 +182,8 @@ static void test_better(void)
     XT_CHECK(calls >= 199 && calls <= 202, "%d calls after one failed", calls);
 }
 
-/* What a side's time has earned pays for trials away from that side alone, and so do failures. */
+/* The time on a side earns trials away from that side only, and failures count for that side only.
+ */
 static void test_sides(void)
 {
     const struct xg_problem call = shape(300, 300, 300);
@@ -213,7 +198,7 @@ static void test_sides(void)
     XT_CHECK(!xg_feedback_dares(&feedback, XG_SIDE_CPU, &call, 1e-3), "the GPU's credit");
 }
 
-/* More shapes than there is room for: nothing breaks, and recent ones are known. */
+/* With more shapes than the table has places, recent shapes are still known. */
 static void test_many(void)
 {
     begin();
@@ -232,7 +217,6 @@ int main(void)
     test_converges();
     test_batches();
     test_outliers();
-    test_two_kinds();
     test_finds_back();
     test_nonsense();
     test_kinds();

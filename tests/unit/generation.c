@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The generations' rates give the peaks of data sheets, and predict products of doubles by
- * integers. */
+/* The generations' rates agree with the peaks of data sheets, and predict when integers compute
+ * products of doubles. */
 #include <math.h>
 #include <string.h>
 
@@ -55,8 +55,7 @@ static void compare(const char *name, const char *what, double macs, int sm_coun
              name, what, ours, published);
 }
 
-/* Products from integers are faster where the FP64 units are few and the INT8 rate is known, and
- * nowhere else. */
+/* Integers are chosen on devices with few FP64 units and a known INT8 rate, and on no others. */
 static void predict(const char *name, struct xg_device_facts facts, double ghz, enum xg_type type)
 {
     const bool few = facts.fp64_ratio > 2 && facts.generation->rates.int8 > 0;
@@ -113,7 +112,7 @@ static void test_model(void)
 static const struct host {
     const char *name;
     int cores;
-    double link_bytes_per_s; /* one direction, as the bus is wired */
+    double link_bytes_per_s; /* in one direction */
 } hosts[] = {
     {"NVIDIA A100-SXM4-80GB", 16, 31.5e9},  {"NVIDIA L40S", 16, 31.5e9},
     {"NVIDIA GeForce RTX 3090", 8, 31.5e9}, {"NVIDIA GeForce RTX 4090", 8, 31.5e9},
@@ -188,7 +187,7 @@ int main(void)
         predict(name, facts, ghz, XG_TYPE_D);
         predict(name, facts, ghz, XG_TYPE_Z);
     }
-    /* Devices between the generations, before the first and after the last. */
+    /* Devices between two generations, before the first and after the last. */
     XT_CHECK(xg_generation_find(35, NULL) == xg_generation_find(50, NULL));
     XT_CHECK(xg_generation_find(52, "NVIDIA GeForce GTX 980")->sm == 50);
     XT_CHECK(xg_generation_find(87, NULL)->rates.fp16 == 512);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* latch: one holder at a time, short waits, and holders that never let go. */
+/* A latch has one holder at a time, waits are short, and holders may never release it. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -11,11 +11,11 @@
 #include "tests/support/threads.h"
 #include "tests/support/xt.h"
 
-enum { THREADS = 4, TIMES = 20000, REFUSED = 15 /* one more, and it may change hands */ };
+enum { THREADS = 4, TIMES = 20000, REFUSED = 15 /* after one more refusal it may change hands */ };
 
 static struct xg_latch latch;
 static int64_t count, inside, together;
-static atomic_int lost; /* a holder had no core for so long that the latch changed hands */
+static atomic_int lost; /* a holder lacked a core for so long that the latch changed hands */
 
 static void *add(void *unused)
 {
@@ -50,7 +50,7 @@ static void *take(void *taken)
     return NULL;
 }
 
-/* While the holder waits for a core. */
+/* A latch whose holder waits for a core. */
 static void test_refused(void)
 {
     int64_t taken = xg_latch_take(&latch);
@@ -62,7 +62,7 @@ static void test_refused(void)
     xg_latch_leave(&latch, taken);
 }
 
-/* Its holder, another thread, jumped away, or was stopped for long and goes on. */
+/* Its holder, another thread, jumped out, or continues after a long stop. */
 static void test_lost(void)
 {
     int64_t gone, none;
@@ -94,8 +94,8 @@ static void multiply(int signal)
     in_handler = xg_latch_take(&latch) + xg_latch_wait(&latch);
 }
 
-/* A handler left by a jump what this thread did with the latch: no thread waits for it. A handler
- * that returns gets nothing. */
+/* A signal handler interrupts this thread while it has the latch. If the handler jumps out, no
+ * thread waits for the latch. A handler that returns does not get the latch. */
 static void test_own(void)
 {
     signal(SIGUSR1, leave);
@@ -112,7 +112,7 @@ static void test_own(void)
     XT_CHECK(xg_latch_leave(&latch, taken), "lost to a handler");
 }
 
-/* A program may define the clock, as this one does. */
+/* A program may define the clock's function; this one does. */
 static atomic_bool stands_at_zero;
 
 int clock_gettime(clockid_t clock, struct timespec *time)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* library: a search ends in time, and in a process that is closed. */
+/* A search for a library ends in time, and in a process that is closed. */
 #include <stdatomic.h>
 #include <string.h>
 #include <time.h>
@@ -12,7 +12,7 @@
 
 enum { MOST_MS = 200 };
 
-/* No process has loaded it, and every one has it. */
+/* Every system has it, and no process has loaded it. */
 static const char name[] = "libanl.so.1";
 
 static atomic_int found_before, found_after, goes_on_after, left;
@@ -25,7 +25,7 @@ static void find_forever(struct xg_library *library, const void *unused)
     atomic_store(&left, 1);
 }
 
-/* A thread that goes on is abandoned, too, when the time is over, and then leaves. */
+/* A search that never ends is abandoned after its time, and its thread then leaves. */
 static void test_most(void)
 {
     const double begin_s = xg_clock_s();
@@ -59,7 +59,7 @@ static void test_closed(void)
     xg_sandbox_leave(false);
 }
 
-/* The process may end while a thread that is none of these reads a file. */
+/* The process may end while a thread of the search reads a file. */
 static void test_inside(void)
 {
     xg_aside_add(-1);

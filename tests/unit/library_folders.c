@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* library_folders: LD_LIBRARY_PATH comes before ld.so.cache, the system's own folders after it.
- * Contract 9.7 (doc/contract.md). */
+/* LD_LIBRARY_PATH comes before ld.so.cache, and the system's folders after it. Contract 9.7
+ * (doc/contract.md). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* local_rank: what each launcher says, and that ranks share the devices evenly. */
+/* The variables of each launcher, and an even distribution of devices to ranks. */
 #include <string.h>
 
 #include "src/host/local_rank.h"
@@ -21,7 +21,7 @@ static void test_launchers(void)
 {
     static struct {
         struct variable set[4];
-        int rank, size; /* rank -1: not known */
+        int rank, size; /* rank -1: unknown */
     } rows[] = {
         {{{0}}, -1, 0},
         {{{"OMPI_COMM_WORLD_LOCAL_RANK", "3"}, {"OMPI_COMM_WORLD_LOCAL_SIZE", "8"}}, 3, 8},
@@ -31,9 +31,9 @@ static void test_launchers(void)
         {{{"FLUX_TASK_LOCAL_ID", "5"}}, 5, 0},
         {{{"SLURM_LOCALID", "1"}, {"SLURM_NTASKS_PER_NODE", "4"}}, 1, 4},
         {{{"LOCAL_RANK", "7"}, {"LOCAL_WORLD_SIZE", "8"}}, 7, 8},
-        /* mpirun within a job of one task: it knows better. */
+        /* mpirun within a job of one task: mpirun's variables count. */
         {{{"SLURM_LOCALID", "0"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "2"}}, 2, 0},
-        {{{"SLURM_LOCALID", "1"}, {"SLURM_NTASKS_PER_NODE", "1"}}, 1, 0}, /* cannot be */
+        {{{"SLURM_LOCALID", "1"}, {"SLURM_NTASKS_PER_NODE", "1"}}, 1, 0}, /* impossible */
         {{{"LOCAL_RANK", "-1"}}, -1, 0},
         {{{"LOCAL_RANK", ""}}, -1, 0},
         {{{"LOCAL_RANK", "1x"}}, -1, 0},
@@ -48,7 +48,7 @@ static void test_launchers(void)
     }
 }
 
-/* Of any number of ranks on any number of devices none has more than one above another. */
+/* For any number of ranks and devices the numbers of ranks on two devices differ by at most 1. */
 static void test_shares(void)
 {
     for (int size = 1; size <= 20; size++)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * log: levels, one line a message, the file of XGEMM_LOG, and what is kept (errno, standard
- * output). Contract 10.3 (doc/contract.md).
- */
+/* Messages: levels, one line for each message, the file of XGEMM_LOG; errno and standard output do
+ * not change. Contract 10.3 (doc/contract.md). */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -26,13 +24,10 @@ static char dir[PATH_MAX]; /* absolute */
 
 static const char *in_dir(const char *name)
 {
-    static char path[PATH_MAX + 16];
-
-    snprintf(path, sizeof path, "%s/%s", dir, name);
-    return path;
+    return xt_path(dir, name);
 }
 
-enum { SECONDS = 10 }; /* that a child may take; after that SIGALRM ends it */
+enum { SECONDS = 10 }; /* after which SIGALRM ends a child */
 
 static int open_broken_pipe(void)
 {
@@ -41,10 +36,8 @@ static int open_broken_pipe(void)
     return pipe(ends) == 0 && close(ends[0]) == 0 ? ends[1] : -1;
 }
 
-/*
- * Runs the body of that name in a new program whose outputs go to files; leaves them in err_text,
- * out_text and file_text. A new one, because what standard error is was noted when this one began.
- */
+/* Runs the named body in a new program, and reads its outputs into err_text, out_text and
+ * file_text. A new program, because the library notes at its start what standard error is. */
 static void run(const char *name)
 {
     pid_t child;
@@ -120,7 +113,8 @@ static void to_file(void)
 {
     xg_log_setup(0, in_dir("log"));
     xg_log(XG_LOG_WARN, "first");
-    /* A program that closes what it does not know must not break us, nor be written into. */
+    /* A program may close descriptors that it did not open, and reuse their numbers: the log must
+     * go on, and must not write to the program's file. */
     for (int fd = 3; fd < 64; fd++)
         close(fd);
     if (open(in_dir("own"), O_WRONLY | O_CREAT, 0600) != 3)
@@ -177,7 +171,7 @@ static bool is_pending(int signal)
     return sigpending(&pending) == 0 && sigismember(&pending, signal);
 }
 
-/* Standard error is a pipe whose reader has left. */
+/* Standard error is a pipe without a reader. */
 static void broken_pipe(void)
 {
     sigset_t blocked;
@@ -185,7 +179,7 @@ static void broken_pipe(void)
     xg_log(XG_LOG_WARN, "without a listener");
     expect(!is_pending(SIGPIPE), 2);
     expect(pthread_sigmask(SIG_BLOCK, NULL, &blocked) == 0 && !sigismember(&blocked, SIGPIPE), 3);
-    /* One that the program waits for stays. */
+    /* A signal that the program has pending stays pending. */
     sigemptyset(&blocked);
     sigaddset(&blocked, SIGPIPE);
     pthread_sigmask(SIG_BLOCK, &blocked, NULL);
@@ -213,7 +207,7 @@ static void fifo(void)
     xg_log(XG_LOG_WARN, "without a reader");
 }
 
-/* Standard error was closed, and the descriptor is now the program's own file. */
+/* The program has closed standard error, and its descriptor is now the program's file. */
 static void own_file(void)
 {
     close(STDERR_FILENO);
@@ -273,8 +267,8 @@ static void judge_controls(void)
 static const struct {
     const char *name;
     void (*body)(void);
-    const char *err, *file; /* all of standard error, and of the log; NULL: anything */
-    void (*judge)(void);    /* NULL: nothing more */
+    const char *err, *file; /* the whole text; NULL: any text */
+    void (*judge)(void);    /* NULL: no other check */
 } bodies[] = {
     {"before_setup", before_setup, "xgemm: warning 7\n", "", NULL},
     {"levels", levels, "xgemm: a\nxgemm: b\nxgemm: c\n", "", NULL},
@@ -307,7 +301,6 @@ static int run_body(const char *name)
 
 int main(int argc, char **argv)
 {
-    static const char *const left[] = {"err", "out", "log", "own", "fifo"};
     char template[] = "xg_log_XXXXXX";
 
     if (argc == 2) {
@@ -324,8 +317,6 @@ int main(int argc, char **argv)
         if (bodies[i].judge)
             bodies[i].judge();
     }
-    for (size_t i = 0; i < sizeof left / sizeof left[0]; i++)
-        unlink(in_dir(left[i]));
-    rmdir(dir);
+    xt_remove(dir);
     return xt_done();
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The largest magnitude: any length and alignment, at any place, and the order of odd numbers. */
+/* The largest magnitude, for any length, alignment and place, and with NaN and infinities. */
 #include "pipeline/magnitude.h"
 
 #include <float.h>
@@ -32,7 +32,7 @@ static uint64_t bits(double x, bool wide)
     return wide ? word : narrow;
 }
 
-/* Each larger in magnitude than the one before. */
+/* Each is larger in magnitude than the one before. */
 static const double odd[2][8] = {
     {0.0, -FLT_TRUE_MIN, FLT_MIN, -1, 3, -FLT_MAX, INFINITY, NAN},
     {0.0, -DBL_TRUE_MIN, DBL_MIN, -1, 3, -DBL_MAX, INFINITY, NAN},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which pages of C are populated: those that its rows are on and no other, and only where the
- * program could write to them. */
+/* Populating C creates exactly the pages of its rows, and only those that the program may write to.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sys/mman.h>
@@ -17,10 +17,10 @@
 
 enum { PAGE = 4096, HUGE = 2 << 20 };
 
-static int advice_refused; /* the errno of a populate, as a kernel that does not know it; 0: none */
+static int advice_refused; /* the errno of a kernel that cannot populate; 0: the kernel can */
 static long advices;
 
-/* In place of the C library's: an older kernel, where a test wants one. */
+/* Replaces the C library's function, to imitate an older kernel. */
 int madvise(void *address, size_t bytes, int advice)
 {
     if (advice == MADV_POPULATE_WRITE) {
@@ -36,7 +36,7 @@ int madvise(void *address, size_t bytes, int advice)
 static struct xg_problem product(uintptr_t c, int64_t m, int64_t n, int64_t pad)
 {
     struct xg_problem call = {.m = m, .n = n, .k = 1, .alpha = 1, .ldc = n + pad};
-    call.c = (float *)c; /* NOLINT: an address of none that is read */
+    call.c = (float *)c; /* NOLINT: an address that is never read */
     return call;
 }
 
@@ -54,7 +54,7 @@ static void look(struct xg_populate *populate, const struct xg_problem *call)
 
 /* --- Pure ---------------------------------------------------------------------------------- */
 
-/* Marks the pages with a byte of C; by the rows themselves. */
+/* Marks the pages that have a byte of C, row by row. */
 static void mark_rows(const struct xg_problem *call, uintptr_t base, unsigned char *pages)
 {
     for (int64_t i = 0; i < call->m; i++) {
@@ -91,13 +91,13 @@ static void check_extent(int64_t m, int64_t n, int64_t pad, size_t offset)
         XT_CHECK(range.begin < range.end && range.begin >= begin, "segment %ld", (long)p);
         XT_CHECK(range.begin / extent.block_bytes == (range.end - 1) / extent.block_bytes,
                  "segment %ld is of two huge pages", (long)p);
-        /* What no huge page can back is for several threads. */
+        /* A part that is not a whole huge page is small, so that several threads share the work. */
         size_t size = range.end - range.begin;
         XT_CHECK(size <= extent.part_bytes || size == extent.block_bytes, "%zu bytes", size);
         begin = range.begin;
         for (uintptr_t page = range.begin; page < range.end; page += PAGE)
             segments[(page - base) / PAGE] = 1;
-        /* Bytes of the segment are awaited until it is taken. */
+        /* Bytes of a segment are awaited until a thread takes the segment. */
         uintptr_t byte = range.begin > (uintptr_t)call.c ? range.begin : (uintptr_t)call.c;
         if (extent.runs == 1) {
             populate.taken = p;
@@ -150,7 +150,7 @@ static int count_there(const char *memory, size_t bytes)
     return count;
 }
 
-/* All steps, as one thread makes them. Returns how many there were. */
+/* Makes all steps on one thread. Returns their number. */
 static int steps(struct xg_populate *populate)
 {
     struct xg_populate_range part = {0, 0};
@@ -166,7 +166,7 @@ static void *take_steps(void *populate)
     return NULL;
 }
 
-/* By several threads: the rows' pages are there, no other is, and a second look finds it so. */
+/* Several threads populate exactly the pages of the rows, and a second look finds all of them. */
 static void check_populated(int64_t m, int64_t n, int64_t pad, bool small)
 {
     size_t bytes = (size_t)(m * (n + pad)) * sizeof(float) + 4 * PAGE;
@@ -193,7 +193,7 @@ static void check_populated(int64_t m, int64_t n, int64_t pad, bool small)
     munmap(memory, bytes);
 }
 
-/* There are no huge pages unless they are asked for, where the system gives them on request. */
+/* Whether the system gives huge pages without a request. */
 static bool huge_pages_always(void)
 {
     char line[80] = "";
@@ -206,7 +206,7 @@ static bool huge_pages_always(void)
     return strstr(line, "[always]");
 }
 
-/* An allocator's page is there, and a page at the end that is not tells of the others. */
+/* The first page may exist already; a missing page at the end tells that others are missing. */
 static void test_first_look(void)
 {
     size_t bytes = 8 << 20;
@@ -228,8 +228,8 @@ static void test_first_look(void)
     XT_CHECK(populate.segments == 0 && errno == ENOTTY);
 }
 
-/* Pages that may not be written to stay as they are, nothing behind them is touched, and no signal
- * comes. protection: -1: a hole. */
+/* Pages without permission to write do not change, no page after them is touched, and no signal
+ * comes. protection -1: unmapped pages. */
 static void check_refused(int protection)
 {
     size_t bytes = 16 << 20, at = 6 << 20, length = 64 << 10;
@@ -259,14 +259,14 @@ static void check_refused(int protection)
         XT_CHECK(memory[at] == 42 && count_there(memory + at, length) == 1);
     }
     munmap(memory, bytes);
-    check_populated(100, 20000, 0, true); /* of another C nothing was learnt */
+    check_populated(100, 20000, 0, true); /* a refusal does not affect another C */
 }
 
-/* A C of pages of 4 KiB, of which a segment is begun: one step of several. */
+/* A C in pages of 4 KiB, of which a thread has made the first of several steps of a segment. */
 struct begun {
     struct xg_problem call;
     struct xg_populate populate;
-    struct xg_populate_range part; /* what is left of the segment */
+    struct xg_populate_range part; /* the rest of the segment */
     char *memory;
     size_t bytes;
 };
@@ -283,7 +283,7 @@ static void begin(struct begun *begun)
         XT_CHECK(xg_populate_step(&begun->populate, &begun->part));
 }
 
-/* A segment that a thread has taken is begun until its pages are there, one by one. */
+/* A page of a segment that a thread has taken is in state BEGUN until it exists. */
 static void test_begun(void)
 {
     struct begun begun;
@@ -304,7 +304,7 @@ static void test_begun(void)
     munmap(begun.memory, begun.bytes);
 }
 
-/* Once no thread waits any more, segments that no thread has can still be taken. */
+/* After xg_populate_wait_no_more threads can still take segments. */
 static void test_wait_no_more(void)
 {
     struct begun begun;
@@ -317,8 +317,8 @@ static void test_wait_no_more(void)
     munmap(begun.memory, begun.bytes);
 }
 
-/* A C on a stack that has not grown so far yet: a write by its own thread makes it grow, no other
- * one. */
+/* C lies on a part of a stack that does not exist yet: only a write by its own thread makes the
+ * stack grow. */
 static void test_stack(void)
 {
     size_t bytes = 16 << 20, grown = bytes / 2;
@@ -336,7 +336,7 @@ static void test_stack(void)
     munmap(memory, bytes);
 }
 
-/* Where the file ends a write is SIGBUS, which is the program's to meet. */
+/* Populating pages beyond the end of a mapped file must not raise SIGBUS. */
 static void test_file(void)
 {
     size_t bytes = 4 << 20;
@@ -356,7 +356,8 @@ static void test_file(void)
     fclose(file);
 }
 
-/* A kernel that does not know the advice is asked once. In a child, because that is remembered. */
+/* A kernel that does not know the advice is asked once. Runs in a new process, because the answer
+ * is remembered. */
 static void test_old_kernel(void)
 {
     char *memory = map(8 << 20);

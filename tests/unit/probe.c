@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What doctor asks in a process of its own: an answer, a crash, a hang, a command's output. */
+/* Questions that doctor asks in another process: an answer, a crash, a hang, a command's output. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Problems: what travels, parts that together are the whole, element for element, and leading
+/* Problems: how much data moves, parts that together compute the whole problem, and leading
  * dimensions that separate no rows. Contract 3.3 (doc/contract.md). */
 #include "tests/support/xt.h"
 
@@ -8,95 +8,12 @@
 #include "src/verify/cpu.h"
 #include "tests/support/xt_level3.h"
 
-enum { N = 13, DEPTH = 5, LD = 17 };
-
-/* A C of which each element says how often a part has it, through A and B of ones. */
-static void check_parts(enum xg_uplo uplo, enum xg_trans transa, int64_t row, int64_t rows,
-                        int64_t column, int64_t columns)
-{
-    float a[LD * LD], c[LD * LD] = {0};
-    for (int i = 0; i < LD * LD; i++)
-        a[i] = 1;
-    const struct xg_problem p = {.op = uplo == XG_FULL ? XG_OP_GEMM : XG_OP_SYRK,
-                                 .uplo = uplo,
-                                 .transa = transa,
-                                 .transb = transa ? XG_NO_TRANS : XG_TRANS,
-                                 .m = N,
-                                 .n = N,
-                                 .k = DEPTH,
-                                 .alpha = 1,
-                                 .a = a,
-                                 .lda = LD,
-                                 .b = a,
-                                 .ldb = LD,
-                                 .beta = 1,
-                                 .c = c,
-                                 .ldc = LD};
-    struct xg_problem parts[XG_PROBLEM_PARTS];
-    int count = xg_problem_parts(&p, row, rows, column, columns, parts);
-    for (int i = 0; i < count; i++) {
-        bool diagonal = parts[i].uplo != XG_FULL;
-        XT_CHECK(parts[i].m > 0 && parts[i].n > 0, "an empty part");
-        XT_CHECK(diagonal == (parts[i].op == XG_OP_SYRK), "the operation of a part");
-        XT_CHECK(!diagonal || (parts[i].a == parts[i].b && parts[i].m == parts[i].n), "a square");
-        xg_cpu_compute(&parts[i]);
-    }
-    for (int64_t i = 0; i < N; i++)
-        for (int64_t j = 0; j < LD; j++) {
-            bool in = i >= row && i < row + rows && j >= column && j < column + columns &&
-                      (uplo == XG_FULL || (uplo == XG_UPPER ? j >= i : j <= i));
-            XT_CHECK(c[i * LD + j] == (in ? (float)DEPTH : 0.0f),
-                     "(%ld,%ld) of %ld+%ld, %ld+%ld, triangle %d: %g", (long)i, (long)j, (long)row,
-                     (long)rows, (long)column, (long)columns, (int)uplo, (double)c[i * LD + j]);
-        }
-}
-
-/* Parts read the rows of A and B that are theirs: each element has a value of its own. */
-static void test_operands(enum xg_type type)
-{
-    double memory[3][N * LD * 2], whole[N * LD * 2];
-    bool wide = xg_type_is_double(type);
-    uint64_t seed = 3;
-    for (int i = 0; i < N * LD * 2; i++)
-        for (int x = 0; x < 3; x++) {
-            double value = (double)(int)(9 * xt_random(&seed));
-            if (wide)
-                memory[x][i] = value;
-            else
-                ((float *)(void *)memory[x])[i] = (float)value;
-        }
-    memcpy(whole, memory[2], sizeof whole);
-    struct xg_problem p = {.type = type,
-                           .transb = XG_TRANS,
-                           .m = N,
-                           .n = N,
-                           .k = DEPTH,
-                           .alpha = 2,
-                           .a = memory[0],
-                           .lda = LD,
-                           .b = memory[1],
-                           .ldb = LD,
-                           .beta = -1,
-                           .c = memory[2],
-                           .ldc = LD};
-    struct xg_problem parts[XG_PROBLEM_PARTS];
-    for (int64_t row = 0; row < N; row += 4)
-        for (int64_t column = 0; column < N; column += 6) {
-            int64_t rows = row + 4 < N ? 4 : N - row, columns = column + 6 < N ? 6 : N - column;
-            int count = xg_problem_parts(&p, row, rows, column, columns, parts);
-            for (int i = 0; i < count; i++)
-                xg_cpu_compute(&parts[i]);
-        }
-    p.c = whole;
-    xg_cpu_compute(&p);
-    XT_CHECK(!memcmp(whole, memory[2], sizeof whole), "type %d", (int)type);
-}
-
-/* Parts of it, one after the other. */
+/* Computes the problem's parts one after the other. */
 static void compute_parts(const struct xg_problem *p, int64_t step)
 {
     struct xg_problem parts[XG_PROBLEM_PARTS];
-    /* In place a part has all columns, and of what is multiplied from the left all rows here. */
+    /* A part of an in-place problem has all columns; if the triangle is on the left, all rows too.
+     */
     bool in_place = xg_problem_is_in_place(p), left = p->structured == XG_OPERAND_A;
     int64_t rows_step = in_place && left ? p->m : step;
     int64_t columns_step = in_place ? p->n : step + 1;
@@ -106,12 +23,15 @@ static void compute_parts(const struct xg_problem *p, int64_t step)
             int64_t columns = xg_min_i64(columns_step, p->n - column);
             int count = xg_problem_parts(p, row, rows, column, columns, parts);
             XT_CHECK(count <= XG_PROBLEM_PARTS, "%d parts", count);
-            for (int i = 0; i < count; i++)
+            for (int i = 0; i < count; i++) {
+                XT_CHECK(parts[i].m > 0 && parts[i].n > 0, "an empty part");
+                XT_CHECK(parts[i].uplo == XG_FULL || parts[i].m == parts[i].n, "not a square");
                 xg_cpu_compute(&parts[i]);
+            }
         }
 }
 
-/* Parts of any operation, and of each instance of a batch, are the whole. */
+/* The parts of any operation, and of each instance of a batch, compute the whole problem. */
 static void test_parts(const struct xt_level3_shape *shape, int64_t step)
 {
     struct xt_level3 o = xt_level3_create(shape, 9);
@@ -159,7 +79,7 @@ static void test_traits(void)
     XT_CHECK(xg_type_bytes(XG_TYPE_C) == 8 && xg_type_bytes(XG_TYPE_Z) == 16);
 }
 
-/* Arrays of matrices that lie evenly become strides, and what those mean is the same. */
+/* Arrays of evenly spaced matrices become strides that describe the same matrices. */
 static void test_settle(void)
 {
     enum { COUNT = 4, EACH = 10 };
@@ -173,7 +93,7 @@ static void test_settle(void)
             as[i] = cs[i] = first + i * strides[s];
             bs[i] = i == 2 ? space : as[i];
         }
-        bs[3] = (char *)space + 4; /* by half an element */
+        bs[3] = (char *)space + 4; /* half an element further */
         struct xg_batch batch = {.count = COUNT, .a = as, .b = bs, .c = cs};
         struct xg_problem p = {.op = XG_OP_GEMM_BATCH,
                                .type = XG_TYPE_D,
@@ -193,7 +113,7 @@ static void test_settle(void)
             XT_CHECK(one.a == as[i] && one.b == bs[i] && one.c == cs[i], "instance %d", i);
         }
     }
-    /* C's rows follow each other where its instances do. */
+    /* C is one matrix if its instances follow each other without a gap. */
     struct xg_batch batch = {.count = 3, .stride_c = 20};
     struct xg_problem p = {.m = 12, .n = 4, .ldc = 5, .c = space, .batch = &batch};
     XT_CHECK(xg_problem_c_is_whole(&p));
@@ -201,7 +121,7 @@ static void test_settle(void)
     batch.stride_c = 24;
     XT_CHECK(!xg_problem_c_is_whole(&p));
     XT_CHECK(xg_problem_c_at(&p, 7, 3) == (float *)(void *)space + 42);
-    /* With all of A's rows behind each other and one B it is a GEMM. */
+    /* If A's instances also follow each other and all share one B, the batch is a GEMM. */
     struct xg_problem gemm;
     p.k = 2, p.lda = 3, p.a = p.b = space;
     batch.stride_a = 12, batch.stride_c = 20;
@@ -220,7 +140,7 @@ static void test_settle(void)
     XT_CHECK(xg_problem_flops(&p) == 2.0 * 48 * 2);
 }
 
-/* Leading dimensions that separate no rows become the length of one, and others are kept. */
+/* A leading dimension that separates no rows becomes the length of a row; others are kept. */
 static void test_leading(void)
 {
     const int64_t far = INT64_C(1) << 61;
@@ -252,7 +172,8 @@ static void test_leading(void)
             XT_CHECK(q.ldc == 9 && (left ? q.ldb : q.lda) == 9, "in place an operand is C");
             XT_CHECK((left ? q.lda : q.ldb) == (zero ? 2 : 7), "the other is read, or not");
         }
-    /* Of a batch of rows the stride is the distance between rows; of one product it is nothing. */
+    /* In a batch of single rows the stride is the leading dimension. A batch of one has no stride.
+     */
     struct xg_batch batch = {.count = 4, .stride_a = 11, .stride_c = 13};
     struct xg_problem rows = {.type = XG_TYPE_D, .m = 4, .n = 5, .k = 3, .alpha = 1, .a = at};
     rows.batch = &batch, rows.b = at, rows.c = at;
@@ -265,7 +186,7 @@ static void test_leading(void)
     rows.m = 1, rows.lda = rows.ldc = far;
     xg_problem_settle(&rows);
     XT_CHECK(rows.lda == 3 && rows.ldc == 5, "a batch of one");
-    /* Products of a leading dimension that do not fit are no stride. */
+    /* A product with a leading dimension that overflows is not a stride. */
     batch = (struct xg_batch){.count = 2, .stride_c = 0};
     rows.m = 16, rows.lda = rows.ldc = far;
     xg_problem_settle(&rows);
@@ -277,15 +198,6 @@ static void test_leading(void)
 
 int main(void)
 {
-    for (int uplo = XG_FULL; uplo <= XG_LOWER; uplo++)
-        for (int64_t row = 0; row < N; row += 3)
-            for (int64_t column = 0; column < N; column += 2)
-                for (int64_t rows = 1; row + rows <= N; rows += 4)
-                    for (int64_t columns = 1; column + columns <= N; columns += 3)
-                        check_parts((enum xg_uplo)uplo, row % 2 ? XG_TRANS : XG_NO_TRANS, row, rows,
-                                    column, columns);
-    for (int type = 0; type < XG_TYPE_COUNT; type++)
-        test_operands((enum xg_type)type);
     test_kinds();
     test_settle();
     test_leading();

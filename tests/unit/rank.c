@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rank: medians, and the exact test against published values and against counting by hand. */
+/* Medians, and the exact rank test compared with published values and with counts by hand. */
 #include <math.h>
 
 #include "tests/support/xt.h"
@@ -22,7 +22,7 @@ static void check_p(const double *a, int a_count, const double *b, int b_count, 
     XT_CHECK_LE(fabs(p - swapped), 1e-12 * expected, "%.17g one way, %.17g the other", p, swapped);
 }
 
-/* Two-sided, from the tables of Mann and Whitney: twice what they give for U. */
+/* Two-sided: twice the values of Mann and Whitney's tables for U. */
 static void test_known(void)
 {
     static const double low[] = {1, 2, 3, 4, 5}, high[] = {6, 7, 8, 9, 10};
@@ -34,11 +34,11 @@ static void test_known(void)
     check_p(low, 4, high, 4, 2.0 / 70);
     check_p(low, 3, high, 3, 2.0 / 20);
     check_p(low, 1, high, 1, 1);
-    check_p(odd, 3, even, 3, 1); /* sums of ranks 10 and 11: none lies nearer to the middle */
+    check_p(odd, 3, even, 3, 1); /* sums of ranks 10 and 11: none is closer to the middle */
     check_p(low, 2, high, 5, 2.0 / 21);
 }
 
-/* Equal values share their ranks; where all are equal nothing differs. */
+/* Equal values share their ranks; if all are equal, p is 1. */
 static void test_ties(void)
 {
     static const double same[] = {2, 2, 2, 2, 2};
@@ -49,7 +49,7 @@ static void test_ties(void)
     check_p(low, 4, high, 4, 4.0 / 70);
 }
 
-/* Of the same size as rank_p finds for samples that lie apart; and sums stay a probability. */
+/* rank_p_least equals rank_p for samples without overlap, and p stays a probability. */
 static void test_many(void)
 {
     static double a[RANK_MAX], b[RANK_MAX];
@@ -75,7 +75,7 @@ static void test_many(void)
     XT_CHECK(p > 0 && p < 1e-6, "%g", p);
 }
 
-/* Samples of one distribution are found to differ in one of twenty cases, at most. */
+/* At most one in twenty pairs of samples of one distribution is found to differ. */
 static void test_level(void)
 {
     enum { TRIALS = 4000 };
@@ -90,7 +90,7 @@ static void test_level(void)
         }
         found += rank_p(a, 5, b, 5) <= 0.05;
     }
-    /* 8 of 252 sums of ranks lie so far out: 0.032. */
+    /* 8 of 252 sums of ranks are this far from the middle: 0.032. */
     XT_CHECK(found > TRIALS * 0.02 && found < TRIALS * 0.05, "%d of %d", found, TRIALS);
 }
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The judges of gpu/accuracy: right results pass them, wrong ones do not. */
+/* The judges of gpu/accuracy pass right results and refuse wrong ones. */
 #include <math.h>
 
 #include "src/verify/cpu.h"
 #include "tests/support/distribution.h"
 #include "tests/support/reference.h"
+#include "tests/support/typed.h"
 #include "tests/support/xt.h"
 
 enum { M = 70, N = 45, K = 33 };
@@ -16,17 +17,7 @@ static float c[REFERENCE_ROWS * N];
 static struct xg_problem draw(enum xg_type type, const struct distribution *distribution,
                               bool transa, bool transb)
 {
-    struct xg_problem call = {.type = type,
-                              .transa = transa,
-                              .transb = transb,
-                              .m = M,
-                              .n = N,
-                              .k = K,
-                              .alpha = 1.0f,
-                              .a = a,
-                              .lda = transa ? M : K,
-                              .b = b,
-                              .ldb = transb ? K : N};
+    struct xg_problem call = xt_problem(type, M, N, K, transa, transb, a, b, NULL);
     distribution_fill(distribution, team, 3, &call);
     return call;
 }

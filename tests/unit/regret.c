@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The policy on simulated machines that are not as predicted: what its choices lose to the best. */
+/* The policy on simulated machines that differ from the prediction: how much slower its choices are
+ * than the best ones. */
 #include <math.h>
 
 #include "src/decide/decide.h"
@@ -7,19 +8,19 @@
 
 enum { SHAPES = 200, CALLS_MIN = 9, CALLS_MAX = 2000, TURNS = 41 };
 #define SPIN_S 0.134
-#define ROW_S 0.12 /* of one shape in a row, as bench/host does */
+#define ROW_S 0.12 /* calls of one shape, like bench/host */
 
-/* The simulated machine: its own model, and how far the times of shapes are from that model. */
+/* The simulated machine: its model, and how far the times of shapes differ from it. */
 struct truth {
     const char *name;
     int believed_cores; /* of the model with which the policy begins */
     struct xg_model model;
     double odd;   /* standard deviation of a shape's log(time / the model's time) */
-    double noise; /* the same, of a call's time and its shape's */
+    double noise; /* the same for a call's time and its shape's */
     bool reproducible;
-    bool spins; /* the CPU library's threads spin, and the GPU's calls are slower meanwhile */
-    double worst, in_all; /* bounds of the regret: of a shape, and of all calls with trials */
-    const char *table;    /* measured times, a file of the tree, instead of the model's */
+    bool spins;           /* the CPU library's threads spin and slow the GPU's calls down */
+    double worst, in_all; /* bounds of the regret: for a shape, and for all calls with trials */
+    const char *table;    /* a file of measured times; NULL: the model's */
 };
 
 static double normal(uint64_t *state)
@@ -44,8 +45,8 @@ struct sample {
     double slower; /* the GPU's time while the CPU library's threads spin / while they sleep */
 };
 
-/* As measured: any product takes 60 us longer; one of 12 MB takes 2.5 times as long, one of 24 MB
- * 5 times. */
+/* As measured: every product takes 60 us longer, one of 12 MB 2.5 times as long, one of 24 MB 5
+ * times. */
 static double slower(const struct xg_problem *call, double gpu_s)
 {
     double m = (double)call->m, n = (double)call->n, k = (double)call->k;
@@ -70,7 +71,7 @@ static void samples_init(struct sample samples[SHAPES], const struct truth *trut
     }
 }
 
-/* Reads measured times, a table of bench/host --random. False: it has fewer than SHAPES lines. */
+/* Reads a table of bench/host --random. False: it has fewer than SHAPES lines. */
 static bool samples_read(struct sample samples[SHAPES], const char *table)
 {
     char path[4096], line[1024];
@@ -98,7 +99,7 @@ struct clock {
     double now_s, spin_until_s;
 };
 
-/* Decides, simulates and observes one call. One call of 200 takes 5 times as long. */
+/* Decides, simulates and observes one call. One in 200 calls takes 5 times as long. */
 static double run(struct xg_policy *policy, const struct truth *truth, const struct sample *sample,
                   struct clock *clock, uint64_t *state)
 {
@@ -124,7 +125,7 @@ static double run(struct xg_policy *policy, const struct truth *truth, const str
     if (side == XG_SIDE_GPU && spins)
         seconds *= sample->slower;
     else if (side == XG_SIDE_CPU && wakes && !spins)
-        seconds = 1.3 * seconds + 1e-4; /* threads that sleep */
+        seconds = 1.3 * seconds + 1e-4; /* the threads must wake */
     clock->now_s += seconds;
     if (side == XG_SIDE_CPU && wakes)
         clock->spin_until_s = clock->now_s + SPIN_S;
@@ -139,17 +140,15 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The time of the same calls on one side alone, and with each call on its better side. */
+/* The time of the same calls on one side, and with each call on its faster side. */
 struct bounds {
     double side_s[XG_SIDE_COUNT], each_s;
 };
 
-/*
- * turns: the shapes alternate, as in a program; otherwise each shape is called many times in a row,
- * as in a benchmark. In a row the median of each shape is compared with its better side. The sum of
- * all times is compared with the better side of all calls, or, if no threads spin, with the better
- * side of each.
- */
+/* turns: the shapes alternate, as in a program; otherwise each shape is called many times in a row,
+ * as in a benchmark. In a row the median of each shape is compared with its faster side. The sum of
+ * all times is compared with the faster side for all calls or, if no threads spin, with the faster
+ * side of each call. */
 static void simulate(const struct truth *truth, bool turns, uint64_t seed)
 {
     static struct sample samples[SHAPES];
@@ -165,7 +164,7 @@ static void simulate(const struct truth *truth, bool turns, uint64_t seed)
         exit(XT_HARD);
     for (int i = 0; i < (turns ? SHAPES * TURNS : SHAPES); i++) {
         struct sample *sample = &samples[i % SHAPES];
-        clock.now_s += turns ? 0.0 : 2 * SPIN_S; /* in a row: threads sleep first */
+        clock.now_s += turns ? 0.0 : 2 * SPIN_S; /* in a row, threads sleep first */
         double until_s = clock.now_s + (turns ? 0.0 : ROW_S);
         int least = sample->calls + (turns ? 1 : CALLS_MIN);
         do {

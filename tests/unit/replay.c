@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The policy on traced programs (tests/traces): its time against that of the better side, and
- * against that of the CPU. */
+/* The policy on traced programs (tests/traces): its time, compared with the faster side and with
+ * the CPU. */
 #include <glob.h>
 #include <math.h>
 
 #include "tests/support/replay.h"
 #include "tests/support/xt.h"
 
-#define MEASURED 1.15 /* products' time over that of the better side, once the GPU is ready */
-#define IN_ALL 1.02   /* the program's time over that on the CPU */
+#define MEASURED 1.15 /* products' time over the faster side's, once the GPU is ready */
+#define IN_ALL 1.02   /* the program's time over the CPU's */
 
 /* --- The simulation itself ------------------------------------------------------------------ */
 
@@ -84,8 +84,8 @@ static void test_sides(void)
         exit(XT_HARD);
     XT_CHECK(fabs(result.cpu.total_s - 1100e-6) < 1e-9, "%g", result.cpu.total_s);
     XT_CHECK(fabs(result.cpu.products_s - 800e-6) < 1e-9, "%g", result.cpu.products_s);
-    /* Products end after 300 and 600 us; a gap of 900 us follows. Threads that end together begin
-     * together. */
+    /* Products end after 300 and 600 us; a gap of 900 us follows. Threads that end together also
+     * begin together. */
     XT_CHECK(fabs(result.gpu.total_s - 1800e-6) < 1e-9, "%g", result.gpu.total_s);
     XT_CHECK(fabs(result.gpu.products_s - 3000e-6) < 1e-9, "%g", result.gpu.products_s);
     XT_CHECK(fabs(result.least_s - 800e-6) < 1e-9, "%g", result.least_s);
@@ -121,7 +121,7 @@ static void check_start(const char *spin, double gpu_s)
 static void test_start(void)
 {
     check_start("0.1", 0.09);
-    check_start("0.6", 0.15 + 0.25 * 0.09); /* three quarters of it are done while threads spin */
+    check_start("0.6", 0.15 + 0.25 * 0.09); /* three quarters of it run while threads spin */
     check_start("9", 0.2);
 }
 
@@ -150,7 +150,7 @@ static void test_fixture(const char *path)
            name, result.policy.products_s, result.cpu.products_s, result.gpu.products_s,
            result.policy.total_s / result.cpu.total_s,
            better_s > 0 ? result.policy.counted_s / better_s : 0.0);
-    /* The time in which the CPU's threads still spin is allowed in addition. */
+    /* The bound includes the time that the CPU's threads still spin. */
     XT_CHECK_LE(result.policy.counted_s, MEASURED * better_s + spin_s,
                 "%s: %.3f s, the better side %.3f", name, result.policy.counted_s, better_s);
     XT_CHECK_LE(result.policy.total_s, IN_ALL * result.cpu.total_s, "%s: in all %.3f s, CPU %.3f",

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The benchmarks' lists of products: every form of a line, and the files that come with them. */
+/* The benchmarks' lists of products: every form of a line, and the lists of the tree. */
 #include "bench/shapes.h"
 
 #include <unistd.h>
 
 #include "tests/support/xt.h"
 
-/* Reads the text as a file, a line of which without a word for the transposes means nn. */
+/* Reads the text from a file. A line without transposes means nn. */
 static bool read_text(const char *text, struct shapes *shapes)
 {
     char path[] = "/tmp/xg_shapes.XXXXXX";
@@ -64,7 +64,7 @@ static void test_lines(void)
     XT_CHECK(!shapes_read(&none, "/nowhere/at all", 1u), "a file that is not there");
 }
 
-/* The lists of the tree: read whole, and as large as their first line says. */
+/* The lists of the tree have the expected number of products. */
 static void test_files(void)
 {
     static const struct {

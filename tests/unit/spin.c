@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How long threads spin: what the variables mean, the clock of this machine, and what OpenBLAS is
- * told. Contract 7.7 (doc/contract.md). */
+/* How long threads spin: the variables, the clock of this machine, and the value that OpenBLAS
+ * gets. Contract 7.7 (doc/contract.md). */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <math.h>
@@ -16,7 +16,7 @@
 #include "tests/support/threads.h"
 #include "tests/support/xt.h"
 
-/* One environment: "NAME=VALUE NAME=VALUE". */
+/* ctx: the environment, "NAME=VALUE;NAME=VALUE". */
 static const char *lookup(void *ctx, const char *name)
 {
     static char values[4][64];
@@ -102,7 +102,7 @@ static void test_variables(void)
     }
 }
 
-/* The settings, and whether there is a device. Contract 7.7. */
+/* The wish follows the settings and whether there is a device. Contract 7.7. */
 static void test_wish(void)
 {
     static const struct {
@@ -128,8 +128,8 @@ static void test_wish(void)
                  "row %zu", i);
 }
 
-/* The shortest spin with which wakes cost at most 3 %, and none that is not shorter than the
- * library's own. */
+/* Chooses the shortest spin at which wakes cost at most 3 %, if it is shorter than the library's
+ * own. */
 static void test_spin_of_wake(void)
 {
     static const struct {
@@ -172,7 +172,7 @@ static const char *short_setting(void *ctx, const char *name)
     return strcmp(name, "XGEMM_SPIN") ? NULL : "short";
 }
 
-/* What OpenBLAS was told counts, and for no other pool. */
+/* The value that OpenBLAS got counts for OpenBLAS, and not for other pools. */
 static void test_told(void)
 {
     double kept_s = xg_spin_seconds(XG_POOL_OPENBLAS), other_s = xg_spin_seconds(XG_POOL_GOMP);
@@ -200,7 +200,8 @@ static void *ask(void *seconds)
     return NULL;
 }
 
-/* Before the rate is known: nothing waits for it. Then: what the clock does, whatever changes. */
+/* Before the clock's rate is known no call waits for it. Later answers follow the clock, and
+ * changes of the environment do not count. */
 static void test_process(void)
 {
     setenv("OPENBLAS_THREAD_TIMEOUT", "24", 1);
@@ -217,7 +218,7 @@ static void test_process(void)
     uint64_t end = __rdtsc();
     double hz = (double)(end - begin) / (xg_clock_s() - begin_s);
 
-    /* A first call that is held up for longer than the baseline knows the rate already. */
+    /* A first call that takes longer than the baseline knows the rate already. */
     XT_CHECK(at_first == 0x1p24 / XG_TICKS_HZ || fabs(at_first * hz / 0x1p24 - 1) <= 0.01, "%g",
              at_first);
 

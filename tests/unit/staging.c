@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How products are staged: within the threads and blocks there are, and as was found to be best. */
+/* Staging uses at most the existing threads and blocks, and the numbers that measurements found
+ * best. */
 #include "tests/support/xt.h"
 
 #include "src/decide/staging.h"
@@ -13,7 +14,7 @@ static struct xg_staging choose(int64_t m, int64_t n, int64_t k, float beta)
     return xg_staging_choose(&call, &none, THREADS, BLOCK_BYTES);
 }
 
-/* Two devices have two links to fill; the cores bound all of them together. */
+/* Each device has a link to fill; the number of cores limits all devices together. */
 static void test_share(void)
 {
     static const struct {
@@ -49,12 +50,12 @@ static void test_bounds(void)
                 XT_CHECK(staging.joining >= 0 && staging.joining <= staging.populate &&
                          staging.workers + staging.joining <= workers);
                 XT_CHECK(!staging.populate || (call.beta == 0 && !direct.c), "C is there");
-                /* Without copies there is no copier. */
+                /* Without copies the submitter works alone. */
                 XT_CHECK(mask != 7 || staging.workers == 1, "%d workers", staging.workers);
             }
 }
 
-/* What was found to be best (doc/explanation/lessons.md). */
+/* Numbers that measurements found best (doc/explanation/lessons.md). */
 static void test_found(void)
 {
     XT_CHECK(choose(256, 256, 256, 0).workers == 4, "%d", choose(256, 256, 256, 0).workers);
@@ -69,7 +70,7 @@ static void test_found(void)
     XT_CHECK(choose(512, 512, 512, 0).load_bytes < choose(8192, 8192, 8192, 0).load_bytes);
 }
 
-/* Members that would else sleep populate a fresh C, and copiers where these are too few. */
+/* Idle members of the team populate a new C; copiers help if there are too few of them. */
 static void test_populate(void)
 {
     struct xg_staging staging = choose(4096, 4096, 4096, 0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* stats: the sums, the longest shapes, the line a call, comparison, exit report, fork. */
+/* Statistics: sums, the shapes that took longest, a line for each call, comparisons, the report at
+ * exit, fork. */
 #include <math.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,7 +28,7 @@ static const char *printed(void)
     return text;
 }
 
-/* The log's text since the last time; the file is emptied. */
+/* Returns the log's text since the last call, and empties the file. */
 static const char *logged(void)
 {
     xt_read(log_path, text, sizeof text);
@@ -70,7 +71,7 @@ static int count(const char *where, const char *what)
     return n;
 }
 
-/* True when one line holds both. */
+/* True if one line has both. */
 static int line_with(const char *where, const char *first, const char *second)
 {
     for (const char *at = where; (at = strstr(at, first)); at += strlen(first)) {
@@ -111,7 +112,7 @@ static void test_line(void)
              "%s", text);
 }
 
-/* In a child, which begins with an empty account; returns its report. */
+/* Runs the body in a child, which begins with an empty account. Returns its report. */
 static const char *report_of(void (*body)(void))
 {
     pid_t child = fork();
@@ -124,7 +125,8 @@ static const char *report_of(void (*body)(void))
     return logged();
 }
 
-/* The first of them has a line, the others are counted in one: behind it, and at the end. */
+/* The first of equal calls has a line. One line counts the others, before the next different call
+ * or at exit. */
 static void repeated_lines(void)
 {
     struct xg_call_record r = record("sgemm_", 100, XG_PLACE_GPU, XG_REASON_MODEL, 0.25);
@@ -146,29 +148,25 @@ static void repeated_lines(void)
 
 static void verdict_lines(void)
 {
-    struct xg_call_record r = record("sgemm_", 100, XG_PLACE_GPU, XG_REASON_MODEL, 0.012);
-
-    r.seconds = 6.29e-7; /* no rate has an exponent */
-    xg_stats_add(&r);
-    XT_CHECK(strstr(logged(), "(19.08 TFLOP/s)"), "%s", text);
-    r.seconds = 1.2001e-5;
-    r.call.beta = 1;
-    xg_stats_add(&r);
-    XT_CHECK(strstr(logged(), "(999.9 GFLOP/s)"), "%s", text);
-    r.seconds = 1.2e-5;
-    r.call.beta = 2;
-    xg_stats_add(&r);
-    XT_CHECK(strstr(logged(), "(1 TFLOP/s)"), "%s", text);
-    r.seconds = 0.012;
-    r.gpu.verdict = XG_VERDICT_RIGHT;
-    xg_stats_add(&r);
-    XT_CHECK(strstr(logged(), "GFLOP/s), verified: cost model\n"), "%s", text);
-    r.gpu.verdict = XG_VERDICT_WRONG;
-    xg_stats_add(&r);
-    XT_CHECK(strstr(logged(), "GFLOP/s), found wrong: cost model\n"), "%s", text);
-    r.gpu.verdict = XG_VERDICT_UNABLE;
-    xg_stats_add(&r);
-    XT_CHECK(strstr(logged(), "GFLOP/s), not verified: cost model\n"), "%s", text);
+    /* No rate has an exponent. Another beta makes a call differ from the one before. */
+    static const struct {
+        double seconds, beta;
+        enum xg_verdict verdict;
+        const char *text;
+    } calls[] = {{6.29e-7, 0, XG_VERDICT_NONE, "(19.08 TFLOP/s)"},
+                 {1.2001e-5, 1, XG_VERDICT_NONE, "(999.9 GFLOP/s)"},
+                 {1.2e-5, 2, XG_VERDICT_NONE, "(1 TFLOP/s)"},
+                 {0.012, 2, XG_VERDICT_RIGHT, "GFLOP/s), verified: cost model\n"},
+                 {0.012, 2, XG_VERDICT_WRONG, "GFLOP/s), found wrong: cost model\n"},
+                 {0.012, 2, XG_VERDICT_UNABLE, "GFLOP/s), not verified: cost model\n"}};
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        struct xg_call_record r =
+            record("sgemm_", 100, XG_PLACE_GPU, XG_REASON_MODEL, calls[i].seconds);
+        r.call.beta = calls[i].beta;
+        r.gpu.verdict = calls[i].verdict;
+        xg_stats_add(&r);
+        XT_CHECK(strstr(logged(), calls[i].text), "%s", text);
+    }
 }
 
 static void verified(void)
@@ -193,7 +191,7 @@ static void verified(void)
     logged();
 }
 
-/* A call of LAPACK has no transposes and no beta. */
+/* A LAPACK call has no transposes and no beta. */
 static void routines(void)
 {
     struct xg_call_record r = record("scipy_dgesv_64_", 100, XG_PLACE_GPU, XG_REASON_MODEL, 0.25);
@@ -202,14 +200,6 @@ static void routines(void)
     r.routine_flops = 5e9;
     xg_stats_add(&r);
     XT_CHECK(strstr(logged(), "xgemm: scipy_dgesv_64_ 100x200x300: GPU"), "%s", text);
-}
-
-static void test_routines(void)
-{
-    const char *report = report_of(routines);
-
-    XT_CHECK(line_with(report, "GPU ", " scipy_dgesv_64_ dgesv         1 5.000"), "%s", report);
-    XT_CHECK(line_with(report, "scipy_dgesv_64_ 100 ", " -    - GPU "), "%s", report);
 }
 
 static void conjugates(void)
@@ -226,16 +216,6 @@ static void conjugates(void)
              "%s", text);
     struct xg_compare_record compared = {.symbol = "zgemm_", .call = r.call};
     xg_stats_add_compare(&compared);
-}
-
-/* A conjugate transpose is another shape than a transpose, and is called by its own letter. */
-static void test_conjugates(void)
-{
-    const char *report = report_of(conjugates);
-
-    XT_CHECK(line_with(report, "zgemm_ ", " CT    0 GPU "), "%s", report);
-    XT_CHECK(line_with(report, "zgemm_ ", " CC    0 GPU "), "%s", report);
-    XT_CHECK(line_with(report, "zgemm_ ", " CC    0      1 "), "compared: %s", report);
 }
 
 static void nothing(void) {}
@@ -266,20 +246,6 @@ static void test_verified(void)
     XT_CHECK(!strstr(report_of(sums), "verified"), "%s", text);
 }
 
-static void test_sums(void)
-{
-    const char *report = report_of(sums);
-
-    XT_CHECK(
-        strstr(report, "xgemm: 5 products, 0.060 GFLOP in 0.033 s; 4 on the GPU, 1 on the CPU\n"),
-        "%s", report);
-    XT_CHECK(count(report, "cost model") == 2, "one line a name: %s", report);
-    XT_CHECK(line_with(report, "cost model", " 4.500  0.0180     2.0\n"), "%s", report);
-    XT_CHECK(line_with(report, "GPU busy", " 0.000  0.0120     1.0\n"), "%s", report);
-    XT_CHECK(line_with(report, "shapes that took longest", "of 3 "), "%s", report);
-    XT_CHECK(line_with(report, "    NT    0 GPU   tiled ", " 3  6.0000     2.0\n"), "%s", report);
-}
-
 static void words_of_numpy(void)
 {
     add("scipy_cblas_sgemm64_", 1000, XG_PLACE_CPU, XG_REASON_NO_DRIVER, 9.9999);
@@ -287,7 +253,7 @@ static void words_of_numpy(void)
     logged();
 }
 
-/* Columns are as wide as what stands in them. */
+/* Columns are as wide as their longest entry. */
 static void test_widths(void)
 {
     const char *head = strstr(report_of(words_of_numpy), "  where ");
@@ -322,28 +288,6 @@ static void spins_long(void)
 static void spins_short(void)
 {
     spins(4e-4);
-}
-
-/* What would help is said once, and not where threads hardly spin. */
-static void test_spin(void)
-{
-    const char *report = report_of(spins_short);
-    XT_CHECK(strstr(report, "3 products") && !strstr(report, "spin"), "%s", report);
-    report = report_of(spins_long);
-    XT_CHECK(count(report, "spin for 134 ms") == 1, "%s", report);
-    XT_CHECK(count(report, "xgemm-run lets them sleep") == 1, "%s", report);
-}
-
-static void test_many_shapes(void)
-{
-    const char *report = report_of(many_shapes);
-
-    XT_CHECK(strstr(report, "xgemm: 2000 products"), "%s", report);
-    XT_CHECK(count(report, " NT ") == 20, "%d: %s", count(report, " NT "), report);
-    XT_CHECK(line_with(report, " 700 1400 2100 ", " 700.0000 "), "%s", report);
-    XT_CHECK(line_with(report, " 681 1362 2043 ", " 681.0000 "), "%s", report);
-    XT_CHECK(!strstr(report, "     680    1360    2040 "), "%s", report);
-    XT_CHECK(strstr(report, "and 1232 products of shapes that found the table full"), "%s", report);
 }
 
 static void *add_calls(void *arg)
@@ -395,25 +339,6 @@ static void compared(void)
     xg_stats_add_compare(&r);
 }
 
-static void test_compare(void)
-{
-    const char *report = report_of(compared);
-
-    XT_CHECK(line_with(report, "     64      32      16    NN  any      2      3.000      1.500",
-                       "    2.00       0.5      2.25  vectorized\n"),
-             "%s", report);
-    XT_CHECK(line_with(report, "     65      32 ", " nan  vectorized\n"), "NaN stays: %s", report);
-    XT_CHECK(line_with(report, "dgesv_ ", "     90      90       2     -    -      1 "),
-             "a routine has no transposes: %s", report);
-    XT_CHECK(line_with(report, "     90      90       2     -    -      1 ",
-                       "         -         3  cuSOLVER\n"),
-             "no error was measured on the CPU: %s", report);
-    XT_CHECK(line_with(report, "     91      90       2     -    -      2 ",
-                       "      0.75         3  cuSOLVER\n"),
-             "the error that was measured: %s", report);
-    XT_CHECK(strstr(report, "without the errors of 2 calls"), "%s", report);
-}
-
 static void add_inside(const char *symbol, int64_t size, enum xg_place place, double seconds,
                        double inside_s)
 {
@@ -421,7 +346,7 @@ static void add_inside(const char *symbol, int64_t size, enum xg_place place, do
     xg_recorder_add(&r, 0);
 }
 
-/* Calls on the GPU inside a routine on the CPU have records of their own, and no time is counted
+/* Calls on the GPU inside a routine on the CPU have their own records, and no time is counted
  * twice. */
 static void inside(void)
 {
@@ -437,17 +362,68 @@ static void inside(void)
     add_inside("after_", 100, XG_PLACE_CPU, 1, xg_recorder_leave(xg_recorder_enter()));
 }
 
-static void test_inside(void)
+/* --- What the report at exit must have ------------------------------------------------------- */
+
+static const struct {
+    void (*body)(void);
+    const char *first, *second; /* one line has both; second NULL: the report has the first */
+} reports[] = {
+    {sums, "xgemm: 5 products, 0.060 GFLOP in 0.033 s; 4 on the GPU, 1 on the CPU\n", NULL},
+    {sums, "cost model", " 4.500  0.0180     2.0\n"},
+    {sums, "GPU busy", " 0.000  0.0120     1.0\n"},
+    {sums, "shapes that took longest", "of 3 "},
+    {sums, "    NT    0 GPU   tiled ", " 3  6.0000     2.0\n"},
+    {routines, "GPU ", " scipy_dgesv_64_ dgesv         1 5.000"},
+    {routines, "scipy_dgesv_64_ 100 ", " -    - GPU "},
+    /* A conjugate transpose and a transpose are different shapes with different letters. */
+    {conjugates, "zgemm_ ", " CT    0 GPU "},
+    {conjugates, "zgemm_ ", " CC    0 GPU "},
+    {conjugates, "zgemm_ ", " CC    0      1 "}, /* compared */
+    {inside, "xgemm: 4 products", "in 8.000 s; 1 on the GPU, 3"},
+    {inside, " outer_ ", " 4.0000 "},
+    {inside, " product_ ", " 2.0000 "},
+    {many_shapes, "xgemm: 2000 products", NULL},
+    {many_shapes, " 700 1400 2100 ", " 700.0000 "},
+    {many_shapes, " 681 1362 2043 ", " 681.0000 "},
+    {many_shapes, "and 1232 products of shapes that found the table full", NULL},
+    {compared, "     64      32      16    NN  any      2      3.000      1.500",
+     "    2.00       0.5      2.25  vectorized\n"},
+    {compared, "     65      32 ", " nan  vectorized\n"}, /* NaN stays */
+    /* A routine has no transposes. The error on the CPU is unmeasured at first. */
+    {compared, "dgesv_ ", "     90      90       2     -    -      1 "},
+    {compared, "     90      90       2     -    -      1 ", "         -         3  cuSOLVER\n"},
+    {compared, "     91      90       2     -    -      2 ", "      0.75         3  cuSOLVER\n"},
+    {compared, "without the errors of 2 calls", NULL},
+};
+
+static void test_reports(void)
 {
-    const char *report = report_of(inside);
-    XT_CHECK(strstr(report, "xgemm: 4 products") && strstr(report, "in 8.000 s; 1 on the GPU, 3"),
-             "%s", report);
-    XT_CHECK(line_with(report, " outer_ ", " 4.0000 ") &&
-                 line_with(report, " product_ ", " 2.0000 ") && !strstr(report, "inner_"),
-             "%s", report);
+    const char *report = NULL;
+    for (size_t i = 0; i < sizeof reports / sizeof reports[0]; i++) {
+        if (i == 0 || reports[i].body != reports[i - 1].body)
+            report = report_of(reports[i].body);
+        XT_CHECK(reports[i].second ? line_with(report, reports[i].first, reports[i].second)
+                                   : strstr(report, reports[i].first) != NULL,
+                 "%s, %s: %s", reports[i].first, reports[i].second ? reports[i].second : "",
+                 report);
+    }
+    report = report_of(sums);
+    XT_CHECK(count(report, "cost model") == 2, "one line for each name: %s", report);
+    report = report_of(inside);
+    XT_CHECK(!strstr(report, "inner_"), "%s", report);
+    report = report_of(many_shapes);
+    XT_CHECK(count(report, " NT ") == 20, "%d: %s", count(report, " NT "), report);
+    XT_CHECK(!strstr(report, "     680    1360    2040 "), "%s", report);
+    /* The report advises once about spinning threads, and does not if they spin for a short time.
+     */
+    report = report_of(spins_short);
+    XT_CHECK(strstr(report, "3 products") && !strstr(report, "spin"), "%s", report);
+    report = report_of(spins_long);
+    XT_CHECK(count(report, "spin for 134 ms") == 1, "%s", report);
+    XT_CHECK(count(report, "xgemm-run lets them sleep") == 1, "%s", report);
 }
 
-/* Registered before the exit report, so that it runs behind it; the children leave the file be. */
+/* Registered before the exit report, therefore runs after it. Children do not remove the file. */
 static void remove_log(void)
 {
     if (getpid() == test_pid)
@@ -474,16 +450,10 @@ int main(void)
     XT_CHECK(strstr(printed(), "xgemm: 2 products, 0.012 GFLOP in 0.012 s; 1 on the GPU"), "%s",
              text);
     XT_CHECK(!*report_of(nothing), "a child that multiplied nothing reports nothing: %s", text);
-    test_sums();
+    test_reports();
     test_widths();
     test_verified();
-    test_routines();
-    test_conjugates();
-    test_spin();
-    test_inside();
-    test_many_shapes();
     XT_CHECK(strstr(report_of(threads), "xgemm: 2000 products"), "%s", text);
-    test_compare();
     XT_CHECK(strstr(printed(), "xgemm: 2 products"), "the parent's account is its own: %s", text);
     return xt_done();
 }

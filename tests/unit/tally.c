@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What threads are at: counted over all, and taken back of those that end, leave, or stay behind in
- * the parent. */
-#include <pthread.h>
+/* Counts of what threads do, summed over threads. The counts of threads that end, jump out, or do
+ * not exist in a child are subtracted. */
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "src/host/tally.h"
+#include "tests/support/threads.h"
 #include "tests/support/xt.h"
 
 static void check(int products, int cores, int own, const char *what)
@@ -51,13 +51,9 @@ static void *stay_inside(void *done)
 static void test_ended(void)
 {
     static char leaves;
-    pthread_t thread;
-    if (pthread_create(&thread, NULL, end_inside, &leaves))
-        exit(XT_HARD);
-    pthread_join(thread, NULL);
+    pthread_join(xt_thread_start(end_inside, &leaves), NULL);
     check(0, 0, 0, "a thread that has ended");
-    if (pthread_create(&thread, NULL, end_inside, NULL))
-        exit(XT_HARD);
+    const pthread_t thread = xt_thread_start(end_inside, NULL);
     while (xg_tally_all(XG_TALLY_CORES) < 8)
         usleep(1000);
     check(1, 8, 0, "a thread that is inside");
@@ -81,11 +77,9 @@ static void test_left(void)
 
 static void test_forked(void)
 {
-    pthread_t thread;
     pthread_barrier_t done;
     pthread_barrier_init(&done, NULL, 2);
-    if (pthread_create(&thread, NULL, stay_inside, &done))
-        exit(XT_HARD);
+    const pthread_t thread = xt_thread_start(stay_inside, &done);
     pthread_barrier_wait(&done);
     enter();
     check(2, 16, 8, "two threads");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The process that outlives the program: what it is, what it holds, and when it is gone.
+/* The process that outlives the program: its properties, the files that it holds, and when it ends.
  * Contract 8.10. */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -23,17 +23,16 @@ static char folder[] = "/tmp/xgemm_teardown_XXXXXX";
 
 static int open_file(const char *name)
 {
-    char path[128];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return open(path, O_RDWR | O_CREAT, 0600);
+    return open(xt_path(folder, name), O_RDWR | O_CREAT, 0600);
 }
 
-static void device_files(char *out, size_t size)
+/* How the paths of the device's files begin. */
+static const char *device_files(void)
 {
-    snprintf(out, size, "%s/device", folder);
+    return xt_path(folder, "device");
 }
 
-/* The text of /proc/<process>/<name>; empty where there is none. */
+/* The text of /proc/<process>/<name>; empty if it cannot be read. */
 static const char *read_about(pid_t process, const char *name, char *out, size_t size)
 {
     char path[64];
@@ -62,14 +61,14 @@ static bool goes_within_s(pid_t process, double seconds)
 
 static const struct xg_conf leaves = {.exit = XG_EXIT_LEAVE}, waits = {.exit = XG_EXIT_WAIT};
 
-/* What the program sees of its own just before it ends; exit status 0: all as it should be. */
+/* Checks in the program, just before it ends, the process that it leaves. */
 static void check_in_program(pid_t heir, int device)
 {
     char text[4096], link[64], where[128] = "";
     XT_CHECK(!strcmp(read_about(heir, "comm", text, sizeof text), "xgemm-exit\n"), "%s", text);
     snprintf(link, sizeof link, "/proc/%d/cwd", (int)heir);
     XT_CHECK(readlink(link, where, sizeof where - 1) > 0 && !strcmp(where, "/"), "%s", where);
-    /* Its own view of the program, and the two device files. */
+    /* A descriptor of the program's process, and the two device files. */
     snprintf(link, sizeof link, "/proc/%d/fd", (int)heir);
     XT_CHECK(xt_entries(link) == 3, "%d files", xt_entries(link));
     snprintf(link, sizeof link, "/proc/%d/fd/%d", (int)heir, device);
@@ -90,21 +89,19 @@ struct told {
     int failed;
 };
 
-/* The program: ends with status 7, leaving the teardown. */
+/* The program leaves the teardown to another process and ends with status 7. */
 static void run_program(int out)
 {
-    char files[128];
-    device_files(files, sizeof files);
     int device = open_file("device0"), other = open_file("device-uvm");
     XT_CHECK(device >= 0 && other >= 0 && open_file("data") >= 0, "no files");
     XT_CHECK(flock(device, LOCK_EX) == 0, "lock");
-    XT_CHECK(xg_teardown_leave(files) == 0, "it was not prepared");
-    xg_teardown_prepare(&leaves); /* the start's thread does; its errno is not read */
+    XT_CHECK(xg_teardown_leave(device_files()) == 0, "it was not prepared");
+    xg_teardown_prepare(&leaves); /* on the start's thread, where errno does not matter */
     errno = 77;
-    pid_t heir = xg_teardown_leave(files);
+    pid_t heir = xg_teardown_leave(device_files());
     XT_CHECK(errno == 77, "errno %d", errno);
     XT_CHECK(heir > 0 && is_there(heir), "no process");
-    XT_CHECK(xg_teardown_leave(files) == 0, "twice");
+    XT_CHECK(xg_teardown_leave(device_files()) == 0, "twice");
     if (heir > 0)
         check_in_program(heir, device);
     struct told told = {heir, xt_failures};
@@ -112,7 +109,8 @@ static void run_program(int out)
     _exit(7);
 }
 
-/* The pipe's end is seen as soon as the program is gone; so is its status; then the heir goes. */
+/* When the program ends, its pipe closes and its status is available at once. Then the heir ends.
+ */
 static void test_program(void)
 {
     int out[2], status = 0;
@@ -136,11 +134,9 @@ static void test_program(void)
     close(out[0]);
 }
 
-/* Until the program ends it stays, and with it the lock of the device's file. */
+/* The heir stays until the program ends, and holds the lock of the device's file. */
 static void test_holds(void)
 {
-    char files[128];
-    device_files(files, sizeof files);
     int release[2], told[2];
     pid_t heir = 0;
     XT_CHECK(pipe(release) == 0 && pipe(told) == 0, "pipe");
@@ -151,7 +147,7 @@ static void test_holds(void)
         int device = open_file("device1");
         flock(device, LOCK_EX);
         xg_teardown_prepare(&leaves);
-        heir = xg_teardown_leave(files);
+        heir = xg_teardown_leave(device_files());
         close(device); /* as the driver's own exit handler may */
         if (write(told[1], &heir, sizeof heir) < 0 || read(release[0], &byte, 1) < 0)
             _exit(1);
@@ -170,11 +166,9 @@ static void test_holds(void)
     close(device), close(told[0]), close(told[1]);
 }
 
-/* A child that no process reaped: no second is left. */
+/* If a zombie from an earlier teardown exists, no second process is left. */
 static void test_unreaped(void)
 {
-    char files[128];
-    device_files(files, sizeof files);
     int device = open_file("device2");
     pid_t dead = fork();
     if (dead == 0) {
@@ -184,37 +178,34 @@ static void test_unreaped(void)
     siginfo_t info;
     waitid(P_PID, (id_t)dead, &info, WEXITED | WNOWAIT);
     xg_teardown_prepare(&leaves);
-    XT_CHECK(xg_teardown_leave(files) == 0, "left one more");
+    XT_CHECK(xg_teardown_leave(device_files()) == 0, "left one more");
     waitpid(dead, NULL, 0);
     close(device);
 }
 
-/* Where the user wants the wait, where it was refused, in a child, without a device's file. */
+/* No process is left if the user wants to wait, if the teardown is refused, in a child of fork, or
+ * without an open device file. */
 static void test_not(void)
 {
-    char files[128];
-    device_files(files, sizeof files);
     XT_CHECK(xg_teardown_apart(&leaves) && !xg_teardown_apart(&waits), "apart");
     xg_teardown_prepare(&leaves);
-    XT_CHECK(xg_teardown_leave(files) == 0, "no device's file is open");
+    XT_CHECK(xg_teardown_leave(device_files()) == 0, "no device's file is open");
     int device = open_file("device3");
     xg_teardown_prepare(&waits);
-    XT_CHECK(xg_teardown_leave(files) == 0, "XGEMM_EXIT=wait");
+    XT_CHECK(xg_teardown_leave(device_files()) == 0, "XGEMM_EXIT=wait");
     xg_teardown_prepare(&leaves);
     pid_t child = fork();
     if (child == 0)
-        _exit(xg_teardown_leave(files) != 0);
+        _exit(xg_teardown_leave(device_files()) != 0);
     xt_child_wait(child, "in a child of fork()");
     xg_teardown_refuse();
-    XT_CHECK(xg_teardown_leave(files) == 0, "refused");
+    XT_CHECK(xg_teardown_leave(device_files()) == 0, "refused");
     close(device);
 }
 
-/* A program that has since put itself under a filter of system calls is left alone. */
+/* A program that has installed a filter of system calls leaves no process. */
 static void test_filtered(void)
 {
-    char files[128];
-    device_files(files, sizeof files);
     int status = 1;
     pid_t program = fork();
     if (program == 0) {
@@ -225,7 +216,7 @@ static void test_filtered(void)
         if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
             prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
             _exit(XT_SKIP);
-        _exit(xg_teardown_leave(files) == 0 ? XT_PASS : XT_FAIL);
+        _exit(xg_teardown_leave(device_files()) == 0 ? XT_PASS : XT_FAIL);
     }
     XT_CHECK(waitpid(program, &status, 0) == program && WIFEXITED(status) &&
                  WEXITSTATUS(status) != XT_FAIL,
@@ -244,13 +235,6 @@ int main(void)
     test_program();
     test_holds();
     test_filtered();
-    static const char *const names[] = {"device0", "device-uvm", "data",   "device1",
-                                        "device2", "device3",    "device4"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        char path[128];
-        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-        unlink(path);
-    }
-    rmdir(folder);
+    xt_remove(folder);
     return xt_done();
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The cut: what binds a product decides along what it is cut, and panels stay within bounds. */
+/* Tilings: the bottleneck of a product decides how it is cut, and panels stay within bounds. */
 #include "tests/support/xt.h"
 
 #include <math.h>
@@ -28,7 +28,7 @@ static void check_kinds(void)
         {8192, 4096, 64, 0, 0, XG_TILING_ROWS},
         {128, 128, 100000, 0, 0, XG_TILING_SLICES},
         {64, 8192, 8192, 0, 0, XG_TILING_SLICES},
-        {64, 8192, 8192, 0, 1, XG_TILING_COLUMNS}, /* slices would be parts of rows */
+        {64, 8192, 8192, 0, 1, XG_TILING_COLUMNS}, /* here slices would be parts of rows */
         {8192, 64, 8192, 1, 0, XG_TILING_SLICES},
         {8192, 64, 8192, 0, 0, XG_TILING_ROWS},
         {1024, 1024, ROW_ELEMS + 1, 0, 0, XG_TILING_SLICES},
@@ -48,7 +48,8 @@ static int64_t log_random(uint64_t *state, int bits)
     return 1 + (int64_t)((*state >> 20) & ((1u << ((*state >> 58) % (unsigned)bits)) - 1));
 }
 
-/* Whatever the shape: panels inside it, rows that fit, and no more than two times the size. */
+/* For any shape, panels lie inside it, their rows fit, and they have at most twice the wanted size.
+ */
 static void check_panels(void)
 {
     static const int64_t wide[][3] = {
@@ -76,7 +77,7 @@ static void check_panels(void)
             XT_CHECK(tn == n && tk == k);
         if (tiling.kind == XG_TILING_SLICES)
             XT_CHECK(tm == m && tn == n);
-        /* Steps of 128 are the least, whatever the size asked for. */
+        /* A step has at least 128 rows, even if this exceeds the wanted size. */
         double asked = fmax(tiling.panel_elems, 128.0 * (double)xg_max_i64(n, k));
         if (tiling.kind == XG_TILING_ROWS)
             XT_CHECK((double)tm * (double)xg_max_i64(n, k) <= 2 * asked);

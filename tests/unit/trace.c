@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* trace: the events' text, their file in all its cases, and that no file harms the program. */
+/* Traces: the text of events, the file in every case, and no file that harms the program. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -23,13 +23,10 @@ static pid_t child;        /* of the last run */
 
 static const char *in_dir(const char *name)
 {
-    static char path[PATH_MAX + 64];
-
-    snprintf(path, sizeof path, "%s/%s", dir, name);
-    return path;
+    return xt_path(dir, name);
 }
 
-/* Gives the file of a child of the traced process another name. */
+/* Renames the file of a child of the traced process. */
 static void take_childs(pid_t pid, const char *name)
 {
     char own[64], to[PATH_MAX + 64];
@@ -38,8 +35,8 @@ static void take_childs(pid_t pid, const char *name)
     XT_CHECK(rename(in_dir(own), to) == 0, "%s", own);
 }
 
-/* Runs body in a process of its own whose XGEMM_TRACE is name, as it is or in the folder of the
- * test; err_text and file_text ("trace") are what it leaves. */
+/* Runs the body in a new process whose XGEMM_TRACE is the name, absolute or in the test's folder.
+ * Reads its standard error into err_text, and the file "trace" into file_text. */
 static void run(const char *name, void (*body)(void))
 {
     int status = -1;
@@ -48,12 +45,12 @@ static void run(const char *name, void (*body)(void))
     child = fork();
     if (child == 0) {
         dup2(open(in_dir("err"), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0600), STDERR_FILENO);
-        setenv("XGEMM_LOG", in_dir("err"), 1); /* that descriptor is no longer what it was */
+        setenv("XGEMM_LOG", in_dir("err"), 1); /* the log does not write to a replaced descriptor */
         setenv("XGEMM_TRACE", name[0] == '/' ? name : in_dir(name), 1);
         if (name[0] == '.')
             setenv("XGEMM_TRACE", name + 2, 1);
         xt_failures = 0;
-        alarm(60); /* a lock that is never given back is a failure */
+        alarm(60); /* a lock that is never released is a failure */
         body();
         exit(xt_failures ? 1 : 0);
     }
@@ -115,7 +112,7 @@ static void two(void)
     xg_trace_add(&r, 20);
 }
 
-/* The text that an event of record() begins and ends with, around times and threads. */
+/* How the text of an event of record() begins and ends; times and threads are between. */
 static const char begins[] = "{\"name\":\"512x1024x96 NT\",\"cat\":\"GPU\",\"ph\":\"X\",\"ts\":";
 static const char ends[] =
     ",\"args\":{\"symbol\":\"cblas_sgemm\",\"operation\":\"sgemm\",\"m\":512,\"n\":1024,\"k\":96,"
@@ -133,26 +130,25 @@ static void test_event(void)
              "[\n%s17000000.001,\"dur\":1234.567,\"pid\":%ld,\"tid\":%ld%s", begins, (long)child,
              (long)child, ends);
     XT_CHECK(!strncmp(file_text, expected, strlen(expected)), "%s", file_text);
-    XT_CHECK(strstr(file_text, "\"name\":\"512x1024x96 TT\",\"cat\":\"CPU\""), "%s", file_text);
-    XT_CHECK(strstr(file_text, "\"name\":\"512x1024x96 CT\"") &&
-                 strstr(file_text, "\"trans\":\"CT\","),
-             "%s", file_text);
-    XT_CHECK(strstr(file_text, "\"operation\":\"zherk\",\"m\":3,\"n\":3,\"k\":5,\"flops\":240,"
-                               "\"operand_bytes\":240,\"result_bytes\":96,"),
-             "%s", file_text);
-    XT_CHECK(strstr(file_text, "{\"name\":\"30x30x2 dgesv\",") &&
-                 strstr(file_text,
-                        "\"operation\":\"dgesv\",\"m\":30,\"n\":30,\"k\":2,\"flops\":700,"
-                        "\"operand_bytes\":900,\"result_bytes\":500,\"trans\":\"-\","),
-             "%s", file_text);
-    XT_CHECK(strstr(file_text, "\"beta\":null,") && strstr(file_text, "\"kernel\":null,"), "%s",
-             file_text);
-    XT_CHECK(strstr(file_text, "\"predicted_cpu_us\":null,\"predicted_gpu_us\":-500000.000,"), "%s",
-             file_text);
+    static const char *const parts[] = {
+        "\"name\":\"512x1024x96 TT\",\"cat\":\"CPU\"",
+        "\"name\":\"512x1024x96 CT\"",
+        "\"trans\":\"CT\",",
+        "\"operation\":\"zherk\",\"m\":3,\"n\":3,\"k\":5,\"flops\":240,\"operand_bytes\":240,"
+        "\"result_bytes\":96,",
+        "{\"name\":\"30x30x2 dgesv\",",
+        "\"operation\":\"dgesv\",\"m\":30,\"n\":30,\"k\":2,\"flops\":700,\"operand_bytes\":900,"
+        "\"result_bytes\":500,\"trans\":\"-\",",
+        "\"beta\":null,",
+        "\"kernel\":null,",
+        "\"predicted_cpu_us\":null,\"predicted_gpu_us\":-500000.000,",
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        XT_CHECK(strstr(file_text, parts[i]), "no %s in %s", parts[i], file_text);
     XT_CHECK(!err_text[0], "%s", err_text);
 }
 
-/* How many lines of file_text are whole events; negative where anything else is in it. */
+/* Counts the lines of file_text that are whole events. Negative if the text has anything else. */
 static int events(void)
 {
     int lines = 0;
@@ -194,7 +190,7 @@ static void killed(void)
     _exit(0);
 }
 
-/* A process that multiplies once in a while loses nothing, one in a burst what is behind the first.
+/* A process with rare products loses no event; a process with a burst loses those after the first.
  */
 static void killed_early(void)
 {
@@ -226,7 +222,7 @@ static void add_at_exit(void)
     add(17);
 }
 
-/* Registered first, and so called behind the trace's. */
+/* Registered before the trace's exit handler, therefore runs after it. */
 static void late(void)
 {
     atexit(add_at_exit);
@@ -251,24 +247,20 @@ static void local_comma(void)
 
 static void test_file(void)
 {
-    run("trace", many);
-    XT_CHECK(events() == THREADS * EVENTS, "%d events", events());
-    run("trace", threads);
-    XT_CHECK(events() == THREADS * EVENTS, "%d events", events());
+    static const struct {
+        const char *name;
+        void (*body)(void);
+        int events;
+    } cases[] = {{"trace", many, THREADS * EVENTS}, {"trace", threads, THREADS * EVENTS},
+                 {"trace", killed_early, 2},        {"trace", killed_once, 1},
+                 {"trace", killed_in_child, 1},     {"trace", late, 2},
+                 {"./trace", elsewhere, 1},         {"trace", local_comma, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        run(cases[i].name, cases[i].body);
+        XT_CHECK(events() == cases[i].events, "case %zu: %d events: %s", i, events(), file_text);
+    }
     run("trace", killed);
     XT_CHECK(events() > 0 && events() < THREADS * EVENTS, "%d events", events());
-    run("trace", killed_early);
-    XT_CHECK(events() == 2, "%d events", events());
-    run("trace", killed_once);
-    XT_CHECK(events() == 1, "%d events", events());
-    run("trace", killed_in_child);
-    XT_CHECK(events() == 1, "the child's: %d events", events());
-    run("trace", late);
-    XT_CHECK(events() == 2, "%d events: %s", events(), file_text);
-    run("./trace", elsewhere);
-    XT_CHECK(events() == 1, "a relative name: %s", file_text);
-    run("trace", local_comma);
-    XT_CHECK(events() == 1, "%s", file_text);
 }
 
 /* --- The machine --------------------------------------------------------------------------- */
@@ -282,7 +274,7 @@ static struct xg_trace_machine machine(void)
         .model = &model, .library = "/usr/lib/libblas.so.3", .cores = 16, .spin_s = 0.134};
 }
 
-/* Told twice, without a device and with one, however often the machine is added. */
+/* The machine is written once without a device and once with one, however often it is added. */
 static void machines(void)
 {
     struct xg_trace_machine m = machine();
@@ -300,7 +292,7 @@ static void machines(void)
     xg_trace_add_machine(&m);
 }
 
-/* Names as long and as bad as they can be. */
+/* Names that are very long and full of control characters. */
 static void machine_named_badly(void)
 {
     static char name[4096];
@@ -325,7 +317,7 @@ static void machine_of_child(void)
     take_childs(forked, "child");
 }
 
-/* How often text is in file_text. */
+/* Counts how often the text is in file_text. */
 static int count(const char *text)
 {
     int found = 0;
@@ -354,8 +346,8 @@ static void test_machine(void)
              file_text);
     XT_CHECK(count("\"cpu_threads\":8,\"spin_us\":null,") == 1, "%s", file_text);
 
-    /* The rates are the model's: the reference device does some 50 TFLOP/s in FP32, and more with
-     * pieces. */
+    /* The rates are the model's: the reference device reaches about 50 TFLOP/s in FP32, and more
+     * with pieces. */
     const char *rates = strstr(file_text, "\"gpu_flops_per_s\":");
     double flops = 0, fp32 = 0, up = 0, down = 0;
     XT_CHECK(rates && sscanf(rates,
@@ -379,7 +371,7 @@ static void test_machine(void)
 
 /* --- Several processes --------------------------------------------------------------------- */
 
-/* pid of the last child is written to "pid"; it and its parent both add. */
+/* A parent and its child both add events. */
 static void fork_between(void)
 {
 
@@ -426,7 +418,7 @@ static void test_processes(void)
     XT_CHECK(!strncmp(file_text, "[\n", 2), "%s: %s", name, file_text);
     unlink(in_dir(name));
 
-    /* None of them had traced before, and they share the file. */
+    /* Children that traced nothing before the fork share one file. */
     for (int turn = 0; turn < 5; turn++) {
         run("trace", many_at_once);
         XT_CHECK(events() == PROCESSES * THREADS * EVENTS, "%d events", events());
@@ -458,7 +450,7 @@ static void test_refused(void)
     run("none/trace", many);
     XT_CHECK(strstr(err_text, "xgemm: cannot append to XGEMM_TRACE=") == err_text, "%s", err_text);
     XT_CHECK(strchr(err_text, '\n') == strrchr(err_text, '\n'), "said once: %s", err_text);
-    run_refused(""); /* the folder itself */
+    run_refused(""); /* the test's folder */
     memset(name, 'x', sizeof name - 1);
     name[0] = '/';
     run_refused(name);
@@ -466,7 +458,7 @@ static void test_refused(void)
     run_refused(name);
     run_refused("/dev/full");
 
-    /* A file that would block its opener, and one that blocks its writer. */
+    /* A FIFO blocks the open without a reader, and the write when it is full. */
     if (mkfifo(in_dir("fifo"), 0600))
         exit(XT_HARD);
     run_refused("fifo");
@@ -488,7 +480,7 @@ static void machines_refused(void)
     XT_CHECK(xg_trace_lacks_machine(false), "told without a trace");
 }
 
-/* Without XGEMM_TRACE nothing happens. */
+/* Without XGEMM_TRACE there is no trace. */
 static void not_wanted(void)
 {
     unsetenv("XGEMM_TRACE");

@@ -253,8 +253,7 @@ static void fill(struct numbers *d, enum xg_type type, int form, double spread)
                    (form & 8 ? fabs(x) : x) * exp2(spread * xt_random(&state)) *
                        (form & 32 ? scales[part] : 1));
         }
-    d->call = fx_doubles(DM, DN, DK, form & 1, form & 2, d->a, d->b, d->c);
-    d->call.type = type;
+    d->call = xt_problem(type, DM, DN, DK, form & 1, form & 2, d->a, d->b, d->c);
     d->call.alpha = 0.5;
     d->call.beta = form & 4 ? -0.25 : 0;
 }
@@ -339,7 +338,7 @@ static void test_doubted_double(void)
     static double a[K], b[K];
     double c = 0;
     uint64_t state = 7;
-    struct xg_problem p = fx_doubles(1, 1, K, false, false, a, b, &c);
+    struct xg_problem p = xt_problem(XG_TYPE_D, 1, 1, K, false, false, a, b, &c);
     struct xg_verify *verify = NULL;
     for (int l = 0; l < K; l++) {
         a[l] = 1 + fabs(xt_random(&state));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What waking threads costs: measured with a known delay added to each wake, and kept in a file.
+/* The cost of waking threads: measured with a known delay added to each wake, and kept in a file.
  * Contract 7.7. */
 #include <errno.h>
 #include <math.h>
@@ -10,6 +10,7 @@
 
 #include "src/base/clock.h"
 #include "src/host/spin.h"
+#include "tests/support/files.h"
 #include "tests/support/xt.h"
 #include "tools/wake.h"
 
@@ -20,7 +21,8 @@ static _Atomic int delay_us;
 int __real_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *lock);
 int __wrap_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *lock);
 
-/* The linker binds the calls of tools/wake.c to this one: each wake takes the delay longer. */
+/* The linker replaces the calls in tools/wake.c by this function, which adds the delay to each
+ * wake. */
 int __wrap_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *lock)
 {
     int result = __real_pthread_cond_wait(condition, lock);
@@ -30,7 +32,7 @@ int __wrap_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *lock)
     return result;
 }
 
-/* The least of eight figures: other programs may keep the cores busy meanwhile. */
+/* Takes the least of eight measurements, because other programs may keep the cores busy. */
 static bool measure(int added_us, struct xg_wake *wake)
 {
     int measured = 0;
@@ -88,13 +90,6 @@ static bool load(struct xg_wake *wake)
     return loaded;
 }
 
-static void write_text(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "w");
-    fputs(text, file);
-    fclose(file);
-}
-
 static void test_text(void)
 {
     const struct xg_wake_key key = {"0-1-2", 16};
@@ -148,10 +143,10 @@ static void test_file(void)
     XT_CHECK(read.wake_ns == kept.wake_ns && read.ticks_khz == kept.ticks_khz, "read");
     kept.wake_ns = 90000;
     XT_CHECK(wake_keep(&kept) && wake_find(&read) && read.wake_ns == 90000, "again");
-    write_text(path, "");
+    xt_write(path, "");
     XT_CHECK(!load(&read), "an empty file");
     snprintf(again, sizeof again, "%0*d", (int)sizeof again - 1, 0);
-    write_text(path, again);
+    xt_write(path, again);
     XT_CHECK(!load(&read), "a file of zeros");
     unlink(path);
     XT_CHECK(mkfifo(path, 0600) == 0 && !load(&read), "a FIFO");
