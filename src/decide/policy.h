@@ -15,6 +15,7 @@ struct xg_policy {
     struct xg_feedback feedback; /* observations of this process */
     struct xg_correction small;  /* of products below 64^3 on the CPU: see xg_policy_floor_mnk */
     struct xg_phase phase;       /* the side of products that wake the CPU library's threads */
+    struct xg_recent recent;     /* selections for its decisions */
     double earned_s;             /* CPU time that a GPU would have saved before its start */
     double crowd, crowd_s;       /* the recent maximum of concurrent products, and its time */
 };

@@ -74,18 +74,19 @@ static enum xg_status find_route(struct xg_lane *lane, const struct xg_problem *
                                  struct xg_result *result)
 {
     struct xg_device_facts facts = lane->dev->facts;
-    xg_route_decide(route, &facts, math, kernel_name, call);
-    if (route->whole.row || (call->type == XG_TYPE_S && !xg_problem_is_in_place(call)))
+    enum xg_status opened = XG_OK;
+    if (!facts.cublas && xg_select_needs_cublas(&facts, call)) {
+        opened = xg_cublas_open(lane->dev);
+        facts.cublas = opened == XG_OK;
+    }
+    if (opened == XG_ERR_LOST)
+        return opened;
+    xg_route_decide(route, &lane->recent, &facts, math, kernel_name, call);
+    if (route->whole.row)
         return XG_OK;
-    enum xg_status status = xg_cublas_open(lane->dev);
-    if (status == XG_ERR_LOST)
-        return status;
-    facts.cublas = status == XG_OK;
-    xg_route_decide(route, &facts, math, kernel_name, call);
-    bool none = !route->whole.row;
-    result->failed = none && status == XG_ERR_DRIVER;
-    result->unserved = none && !result->failed && status != XG_ERR_NOMEM;
-    return none ? XG_DECLINED : XG_OK;
+    result->failed = opened == XG_ERR_DRIVER;
+    result->unserved = !result->failed && opened != XG_ERR_NOMEM;
+    return XG_DECLINED;
 }
 
 /*
@@ -100,7 +101,7 @@ static enum xg_status prepare(struct xg_lane *lane, const struct xg_problem *cal
     struct xg_plan_limits limits = {
         .device_bytes = fixed_bytes ? fixed_bytes : xg_mem_dev_available(lane->dev, &lane->memory),
         .row_bytes = XG_QUEUE_BLOCK_BYTES,
-        .macs_per_byte = route->macs_per_byte,
+        .macs_per_byte = xg_route_macs_per_byte(route),
     };
     bool pieces = route->pieces;
     for (bool refused = false;; refused = true) {
@@ -114,6 +115,8 @@ static enum xg_status prepare(struct xg_lane *lane, const struct xg_problem *cal
         if (!*splits)
             bytes = plan->device_bytes;
         status = xg_lane_reserve(lane, plan, bytes);
+        if (status == XG_OK && !*splits && !xg_problem_is_in_place(call))
+            xg_route_choose(route, &lane->recent, plan);
         if (status == XG_OK)
             return XG_OK;
         bool room = lane->memory.bytes >= bytes; /* then device memory is not what failed */
