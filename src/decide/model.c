@@ -73,7 +73,19 @@ void xg_model_init(struct xg_model *model, int cores)
     };
     model->device.generation = generation;
     model->device.pieces = xg_select_emulated(&reference_device, XG_KERNEL_PIECES, NULL);
+    xg_model_set_large(model);
     xg_model_set_threads(model, cores);
+}
+
+void xg_model_set_large(struct xg_model *model)
+{
+    const int64_t side = XG_MODEL_LARGE;
+    for (int type = 0; type < XG_TYPE_COUNT; type++) {
+        const struct xg_shape shape = {.m = side, .n = side, .k = side, .type = (enum xg_type)type};
+        const struct xg_choice choice = xg_select(&model->device, XG_MATH_STRICT, NULL, &shape);
+        model->large_cycles[type] =
+            choice.row ? choice.cycles : xg_select_library_cycles(&model->device, &shape);
+    }
 }
 
 void xg_model_set_threads(struct xg_model *model, int threads)
@@ -104,6 +116,7 @@ void xg_model_set_device(struct xg_model *model, const struct xg_model_device *d
     const double clock_hz = generation->fit->pipeline.clock_hz;
     bool measured = model->gpu_measured && same_device(&model->device, &device->facts);
     model->device = device->facts;
+    xg_model_set_large(model);
     model->gpu_panels = generation->panels;
     if (measured)
         return;

@@ -10,6 +10,8 @@
 /* OpenBLAS computes products with m*n*k up to this, 64^3, on the calling thread. */
 #define XG_MODEL_ALONE_MNK 262144.0
 
+enum { XG_MODEL_LARGE = 4096 };
+
 /* This machine. Times in seconds, rates in bytes or FLOPs a second. */
 struct xg_model {
     double cpu_flops;       /* the caller's BLAS on large products, all cores */
@@ -24,9 +26,11 @@ struct xg_model {
     double gpu_start_s;  /* driver, context and memory, until the first product can run there */
     double gpu_price_s;  /* cost of a start for the program, which goes on meanwhile */
     struct xg_device_facts device;
-    int cpu_threads;   /* that the CPU library uses */
-    bool gpu_panels;   /* our kernels factorize (compute/panel.h) */
-    bool gpu_measured; /* the GPU's figures are a calibration's, of that device */
+    double
+        large_cycles[XG_TYPE_COUNT]; /* of its kernels on a square product of side XG_MODEL_LARGE */
+    int cpu_threads;                 /* that the CPU library uses */
+    bool gpu_panels;                 /* our kernels factorize (compute/panel.h) */
+    bool gpu_measured;               /* the GPU's figures are a calibration's, of that device */
 };
 
 /* The properties of an open device. */
@@ -54,6 +58,9 @@ void xg_model_leave_exit(struct xg_model *model);
  * that a calibration measured on such a device stay.
  */
 void xg_model_set_device(struct xg_model *model, const struct xg_model_device *device);
+
+/* Selects the kernels for large products again, after a change of the device. */
+void xg_model_set_large(struct xg_model *model);
 
 /*
  * The m*n*k of a product on one core that takes as long as an empty GPU call, if small products

@@ -29,8 +29,8 @@ static void predict(struct xg_policy *policy, const struct xg_conf *conf,
     else if (decision->crowded)
         cores_left = 1;
     decision->model_s[XG_SIDE_CPU] = xg_model_cpu_seconds(&policy->model, call);
-    decision->model_s[XG_SIDE_GPU] = xg_model_route_seconds(&policy->model, conf, cores_left, call,
-                                                            &policy->recent, &route);
+    decision->model_s[XG_SIDE_GPU] =
+        xg_model_route_seconds(&policy->model, conf, cores_left, call, &policy->recent, &route);
     decision->cpu_s = decision->model_s[XG_SIDE_CPU];
     decision->gpu_s = decision->model_s[XG_SIDE_GPU];
     if (conf->reproducible)
