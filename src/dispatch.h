@@ -30,7 +30,7 @@ bool xg_dispatch_wants(int kind, int64_t m, int64_t n, int64_t k);
  * depend on the others (XGEMM_REPRODUCIBLE). */
 bool xg_dispatch_wants_group(int kind, int64_t m, int64_t n, int64_t k);
 
-/* --- LAPACK's routines (dispatch_routine.c) -------------------------------------------------- */
+/* --- LAPACK's routines ----------------------------------------------------------------------- */
 
 /*
  * Always computes the routine. symbol: the name that the program called (a static string).
@@ -55,29 +55,7 @@ bool xg_dispatch_wants_routine(int64_t m, int64_t n);
  * reported. */
 bool xg_dispatch_wants_flops(const struct xg_routine *routine);
 
-/* --- For both -------------------------------------------------------------------------------- */
-
-/* Sets *model to the model of the machine as known now, and *missed_s to what products have missed
- * without an engine. The first call examines the machine. Call it inside a shelter that is not
- * open. */
-struct xg_model;
-struct xg_shelter;
-struct xg_conf;
-struct xg_call_record;
-void xg_dispatch_machine(const struct xg_conf *conf, const struct xg_cpu *cpu,
-                         const struct xg_shelter *shelter, struct xg_model *model,
-                         double *missed_s);
-
-/* Why a lane has declined a call, a problem or a routine. other: the reason of that kind of call,
- * if the result has none. */
-enum xg_reason xg_dispatch_reason_declined(const struct xg_result *result, enum xg_reason other);
-
 /* The configuration's XGEMM_CPU_BLAS, or NULL: the only setting that the shim itself needs. */
 const char *xg_dispatch_cpu_blas(void);
-
-/* Adds a call to the account and the trace, if they are kept (report/recorder.h). Sets
- * record->seconds; begin_s: when the call began. */
-void xg_dispatch_record(const struct xg_conf *conf, const struct xg_cpu *cpu,
-                        struct xg_call_record *record, double begin_s);
 
 #endif

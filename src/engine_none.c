@@ -44,10 +44,10 @@ enum xg_engine_state xg_engine_wait_most(const struct xg_conf *conf, double most
     return xg_engine_wait(conf);
 }
 
-bool xg_library_start_is_done(enum xg_toolkit library)
+enum xg_library_state xg_library_start_state(enum xg_toolkit library)
 {
     (void)library;
-    return false;
+    return XG_LIBRARY_ABSENT;
 }
 
 bool xg_library_start_done(enum xg_toolkit library, const struct xg_conf *conf)
@@ -61,18 +61,6 @@ bool xg_library_start_wait(enum xg_toolkit library, const struct xg_conf *conf, 
     (void)most_s;
     (void)library, (void)conf;
     return false;
-}
-
-bool xg_library_start_is_begun(enum xg_toolkit library)
-{
-    (void)library;
-    return false;
-}
-
-bool xg_library_start_is_absent(enum xg_toolkit library)
-{
-    (void)library;
-    return true;
 }
 
 enum xg_reason xg_presence_look(const struct xg_conf *conf)

@@ -14,9 +14,7 @@
 #include "engine.h"
 #include "host/aside.h"
 
-enum { LOAD_NOT_BEGUN, LOAD_UNDER_WAY, LOAD_DONE, LOAD_ABSENT };
-
-/* By library. */
+/* enum xg_library_state, by library. */
 static _Atomic int loads[XG_TOOLKIT_COUNT];
 
 static struct {
@@ -49,9 +47,9 @@ static void open_handles(enum xg_toolkit library)
         if (dev) {
             xg_backend_open_cublas(dev);
             xg_engine_let_go(i);
-            end_load(library, LOAD_DONE);
+            end_load(library, XG_LIBRARY_READY);
         }
-    end_load(library, LOAD_DONE);
+    end_load(library, XG_LIBRARY_READY);
 }
 
 static void load_cublas(const struct xg_conf *conf)
@@ -68,43 +66,38 @@ static void load_cusolver(const struct xg_conf *conf)
 {
     const bool there = xg_solver_load();
     (void)conf;
-    end_load(XG_TOOLKIT_CUSOLVER, there ? LOAD_DONE : LOAD_ABSENT);
+    end_load(XG_TOOLKIT_CUSOLVER, there ? XG_LIBRARY_READY : XG_LIBRARY_ABSENT);
     if (!there)
         return;
     xg_cublas_load();
     open_handles(XG_TOOLKIT_CUSOLVER);
 }
 
-bool xg_library_start_is_begun(enum xg_toolkit library)
+enum xg_library_state xg_library_start_state(enum xg_toolkit library)
 {
-    return atomic_load(&loads[library]) != LOAD_NOT_BEGUN;
+    return (enum xg_library_state)atomic_load(&loads[library]);
 }
 
-bool xg_library_start_is_done(enum xg_toolkit library)
+static bool is_done(enum xg_toolkit library)
 {
-    return atomic_load(&loads[library]) >= LOAD_DONE;
-}
-
-bool xg_library_start_is_absent(enum xg_toolkit library)
-{
-    return atomic_load(&loads[library]) == LOAD_ABSENT;
+    return atomic_load(&loads[library]) >= XG_LIBRARY_READY;
 }
 
 bool xg_library_start_done(enum xg_toolkit library, const struct xg_conf *conf)
 {
     static void (*const functions[XG_TOOLKIT_COUNT])(const struct xg_conf *) = {
         [XG_TOOLKIT_CUBLAS] = load_cublas, [XG_TOOLKIT_CUSOLVER] = load_cusolver};
-    int saved_errno = errno, not_yet = LOAD_NOT_BEGUN;
+    int saved_errno = errno, not_yet = XG_LIBRARY_COLD;
     enum xg_engine_state state = xg_engine_state_get();
     if (state != XG_ENGINE_READY && (library == XG_TOOLKIT_CUBLAS || state != XG_ENGINE_COLD))
         return false;
     xg_engine_watch();
     pthread_once(&once, init_waiting);
-    if (atomic_compare_exchange_strong(&loads[library], &not_yet, LOAD_UNDER_WAY) &&
+    if (atomic_compare_exchange_strong(&loads[library], &not_yet, XG_LIBRARY_UNDER_WAY) &&
         !xg_aside_run(functions[library], conf))
-        end_load(library, LOAD_NOT_BEGUN);
+        end_load(library, XG_LIBRARY_COLD);
     errno = saved_errno;
-    return xg_library_start_is_done(library);
+    return is_done(library);
 }
 
 bool xg_library_start_wait(enum xg_toolkit library, const struct xg_conf *conf, double most_s)
@@ -115,10 +108,10 @@ bool xg_library_start_wait(enum xg_toolkit library, const struct xg_conf *conf, 
         return true;
     xg_engine_start_deadline(&until, conf, most_s);
     pthread_mutex_lock(&waiting.lock);
-    while (atomic_load(&loads[library]) == LOAD_UNDER_WAY && !failed && !waiting.waited_out)
+    while (atomic_load(&loads[library]) == XG_LIBRARY_UNDER_WAY && !failed && !waiting.waited_out)
         failed = pthread_cond_timedwait(&waiting.ended, &waiting.lock, &until);
     waiting.waited_out |=
-        failed && atomic_load(&loads[library]) == LOAD_UNDER_WAY && most_s == HUGE_VAL;
+        failed && atomic_load(&loads[library]) == XG_LIBRARY_UNDER_WAY && most_s == HUGE_VAL;
     pthread_mutex_unlock(&waiting.lock);
-    return xg_library_start_is_done(library);
+    return is_done(library);
 }

@@ -8,17 +8,15 @@
 #define XG_LIBRARY_START_H
 
 #include "base/conf.h"
+#include "base/xg.h"
 #include "compute/toolkit.h"
 
 /* Starts loading the library unless loading has already begun. Returns true once it has been loaded
  * or was not found; false unless the engine is READY or, for cuSOLVER, COLD. From any thread. */
 bool xg_library_start_done(enum xg_toolkit library, const struct xg_conf *conf);
 
-/* Whether loading has begun; whether it has ended, with the library or without; whether the library
- * was not found. One atomic load each. */
-bool xg_library_start_is_begun(enum xg_toolkit library);
-bool xg_library_start_is_done(enum xg_toolkit library);
-bool xg_library_start_is_absent(enum xg_toolkit library);
+/* READY: loaded; of cuBLAS also if it was not found. One atomic load. */
+enum xg_library_state xg_library_start_state(enum xg_toolkit library);
 
 /* The same as xg_library_start_done, but waits for the end of loading, at most until
  * xg_engine_start_deadline. After one thread has waited that long, no other thread waits. */

@@ -155,6 +155,14 @@ enum xg_engine_state {
     XG_ENGINE_FORKED, /* the parent had started the engine */
 };
 
+/* A library of NVIDIA's toolkit, which a call may need. */
+enum xg_library_state {
+    XG_LIBRARY_COLD,      /* not loaded */
+    XG_LIBRARY_UNDER_WAY, /* being loaded in the background */
+    XG_LIBRARY_READY,
+    XG_LIBRARY_ABSENT, /* not found, or it cannot be loaded */
+};
+
 /* How a device rounds the sums of a product: how far from exact a right result may be. */
 enum xg_sums {
     XG_SUMS_FP32,   /* FP32 multiply-add in some order */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The decision, from two corrected predictions, the phase, the engine's state and the earned time.
- */
+/* From two corrected predictions and the phase. */
 #include "decide/policy.h"
 
 #include <limits.h>
@@ -8,7 +7,7 @@
 
 #include "decide/tuning.h"
 
-static double mnk(const struct xg_problem *call)
+double xg_policy_mnk(const struct xg_problem *call)
 {
     return (double)call->m * (double)call->n * (double)call->k;
 }
@@ -23,11 +22,7 @@ static void predict(struct xg_policy *policy, const struct xg_conf *conf,
                     struct xg_decision *decision)
 {
     struct xg_route route;
-    int cores_left = now->cores_left;
-    if (conf->reproducible)
-        cores_left = INT_MAX;
-    else if (decision->crowded)
-        cores_left = 1;
+    const int cores_left = conf->reproducible ? INT_MAX : decision->stage_threads;
     decision->model_s[XG_SIDE_CPU] = xg_model_cpu_seconds(&policy->model, call);
     decision->model_s[XG_SIDE_GPU] =
         xg_model_route_seconds(&policy->model, conf, cores_left, call, &policy->recent, &route);
@@ -57,20 +52,8 @@ static void see_crowd(struct xg_policy *policy, const struct xg_conf *conf,
                         policy->crowd >= XG_TUNING_CROWDED * now->cores;
 }
 
-static void decide_place(struct xg_decision *decision, enum xg_place place, enum xg_reason reason)
-{
-    decision->place = place;
-    decision->reason = reason;
-}
-
-/*
- * Whether the next calls of a shape that stays on the CPU need no decision. A decision takes time
- * that shows in short calls, so they must be short, their time known, and the GPU must not be worth
- * a trial: it is not ready, or its time is known too, or it is far behind. In reproducible mode
- * every call decides for itself.
- */
-static bool is_settled(const struct xg_policy *policy, const struct xg_conf *conf, bool ready,
-                       const struct xg_problem *call, const struct xg_decision *decision)
+bool xg_policy_is_settled(const struct xg_policy *policy, const struct xg_conf *conf, bool ready,
+                          const struct xg_problem *call, const struct xg_decision *decision)
 {
     const struct xg_feedback *feedback = &policy->feedback;
     return !conf->reproducible && decision->cpu_s < XG_TUNING_SETTLED_S &&
@@ -135,32 +118,20 @@ static enum xg_side choose(struct xg_policy *policy, const struct xg_problem *ca
     return other(side);
 }
 
-static void decide_ready(struct xg_policy *policy, const struct xg_conf *conf,
-                         const struct xg_problem *call, struct xg_decision *decision)
+void xg_policy_choose(struct xg_policy *policy, const struct xg_conf *conf,
+                      const struct xg_problem *call, struct xg_decision *decision)
 {
     decision->reason = XG_REASON_MODEL;
     enum xg_side side =
         conf->reproducible ? choose_alone(decision, 0.0) : choose(policy, call, decision);
     decision->place = side == XG_SIDE_GPU ? XG_PLACE_GPU : XG_PLACE_CPU;
-    decision->wait = conf->reproducible && side == XG_SIDE_GPU;
     decision->waits_s = decision->cpu_s - decision->gpu_s;
     if (decision->wakes)
         decision->waits_s += xg_phase_disturbs_s(&policy->phase);
     else if (decision->cpu_threads == 1)
         decision->waits_s = fmin(decision->waits_s, XG_TUNING_QUEUE * decision->gpu_s);
     if (side == XG_SIDE_CPU)
-        decision->settled = is_settled(policy, conf, true, call, decision);
-}
-
-/*
- * The program's time that the GPU would have saved. As many concurrent products run there as there
- * are lanes; the others stay on the CPU. x: the speed-up of all of them, less 1.
- */
-static double saved_s(double cpu_s, const struct xg_decision *decision)
-{
-    double crowd = decision->crowd;
-    double x = fmin(1.0, XG_POLICY_LANES / crowd) * fmax(0.0, cpu_s / decision->gpu_s - 1.0);
-    return cpu_s / crowd * x / (1.0 + x);
+        decision->settled = xg_policy_is_settled(policy, conf, true, call, decision);
 }
 
 /*
@@ -168,7 +139,7 @@ static double saved_s(double cpu_s, const struct xg_decision *decision)
  * and the first GPU products too: scikit-learn's LogisticRegression, which ends during the start,
  * lost 0.05 to 0.7 s (median 0.2), and nothing without spinning.
  */
-static double price_s(const struct xg_policy *policy, const struct xg_decision *decision)
+double xg_policy_start_price_s(const struct xg_policy *policy, const struct xg_decision *decision)
 {
     double spin_s = decision->wakes ? policy->phase.spin_s : 0.0;
     return policy->model.gpu_price_s +
@@ -176,36 +147,7 @@ static double price_s(const struct xg_policy *policy, const struct xg_decision *
                               : fmin(XG_TUNING_START_SPINS * spin_s, XG_TUNING_START_CORE_S));
 }
 
-/* Before the engine is ready: would the GPU finish first, and is a start earned? */
-static void decide_before(const struct xg_policy *policy, const struct xg_conf *conf,
-                          const struct xg_situation *now, const struct xg_problem *call,
-                          struct xg_decision *decision)
-{
-    const enum xg_engine_state state = now->state;
-    double saving_s = decision->cpu_s - decision->gpu_s;
-    double price = price_s(policy, decision);
-
-    if (decision->gpu_s >= XG_TUNING_GPU_FRACTION * decision->cpu_s) {
-        decide_place(decision, XG_PLACE_CPU, XG_REASON_MODEL);
-        decision->settled = is_settled(policy, conf, false, call, decision);
-    } else if (now->is_counted) {
-        decide_place(decision, XG_PLACE_CPU,
-                     state == XG_ENGINE_STARTING ? XG_REASON_STARTING : XG_REASON_EARNING);
-    } else if (conf->reproducible || saving_s > policy->model.gpu_start_s + price) {
-        decide_place(decision, XG_PLACE_GPU, XG_REASON_MODEL);
-        decision->start = state == XG_ENGINE_COLD;
-        decision->wait = true;
-    } else if (state == XG_ENGINE_STARTING) {
-        decide_place(decision, XG_PLACE_CPU, XG_REASON_STARTING);
-    } else {
-        decision->start = policy->earned_s + saved_s(decision->cpu_s, decision) > price;
-        decide_place(decision, XG_PLACE_CPU,
-                     decision->start ? XG_REASON_STARTING : XG_REASON_EARNING);
-    }
-}
-
-/* xg_policy_floor_mnk in mode auto. */
-static double floor_mnk(const struct xg_policy *policy, const struct xg_conf *conf)
+double xg_policy_floor_mnk(const struct xg_policy *policy, const struct xg_conf *conf)
 {
     if (conf->reproducible)
         return XG_TUNING_FLOOR_MNK;
@@ -218,62 +160,25 @@ static double floor_mnk(const struct xg_policy *policy, const struct xg_conf *co
 static int threads_on_cpu(const struct xg_policy *policy, const struct xg_problem *call,
                           const struct xg_situation *now)
 {
-    if (mnk(call) <= XG_MODEL_ALONE_MNK)
+    if (xg_policy_mnk(call) <= XG_MODEL_ALONE_MNK)
         return 1;
     return now->cpu_threads ? now->cpu_threads : policy->model.cpu_threads;
 }
 
-void xg_policy_decide(struct xg_policy *policy, const struct xg_conf *conf,
-                      const struct xg_problem *call, const struct xg_situation *now,
-                      struct xg_decision *decision)
+void xg_policy_see(struct xg_policy *policy, const struct xg_conf *conf,
+                   const struct xg_problem *call, const struct xg_situation *now,
+                   struct xg_decision *decision)
 {
-    *decision = (struct xg_decision){
-        .place = XG_PLACE_CPU,
-        .begin_s = now->now_s,
-        .cpu_threads = threads_on_cpu(policy, call, now),
-    };
-    if (call->m < 1 || call->n < 1 || call->k < 1 || xg_problem_alpha_zero(call)) {
-        decide_place(decision, XG_PLACE_CPU, XG_REASON_DEGENERATE);
-        return;
-    }
-    if (!xg_conf_operates(conf, xg_problem_kind(call))) {
-        decide_place(decision, XG_PLACE_CPU, XG_REASON_OPERATION);
-        return;
-    }
-    if (now->unserved && now->state == XG_ENGINE_READY) {
-        decide_place(decision, XG_PLACE_CPU, XG_REASON_KERNEL);
-        return;
-    }
+    decision->cpu_threads = threads_on_cpu(policy, call, now);
     decision->wakes = decision->cpu_threads > 1 && now->spin_s > 0.0;
     if (decision->wakes)
         policy->phase.spin_s = fmin(now->spin_s, XG_TUNING_SPIN_MOST_S);
     if (decision->wakes && now->pool_is_shared)
         decision->loops_s = XG_TUNING_LOOP_SLICES * fmin(now->spin_s, XG_TUNING_SLICE_S);
     see_crowd(policy, conf, now, decision);
+    if (decision->crowded)
+        decision->stage_threads = 1;
     predict(policy, conf, call, now, decision);
-
-    if (conf->mode == XG_MODE_CPU) {
-        decide_place(decision, XG_PLACE_CPU, XG_REASON_MODE);
-    } else if (now->state == XG_ENGINE_NONE) {
-        decide_place(decision, XG_PLACE_CPU, xg_reason_of_absence(now->absence));
-    } else if (now->state == XG_ENGINE_COLD && xg_reason_is_absence(now->absence)) {
-        decide_place(decision, XG_PLACE_CPU, now->absence);
-    } else if (now->state == XG_ENGINE_FORKED) {
-        decide_place(decision, XG_PLACE_CPU, XG_REASON_FORKED);
-    } else if (conf->mode == XG_MODE_GPU || conf->mode == XG_MODE_COMPARE) {
-        decide_place(decision, conf->mode == XG_MODE_GPU ? XG_PLACE_GPU : XG_PLACE_BOTH,
-                     XG_REASON_MODE);
-        decision->start = now->state == XG_ENGINE_COLD;
-        decision->wait = true;
-    } else if (mnk(call) < floor_mnk(policy, conf)) {
-        decide_place(decision, XG_PLACE_CPU, XG_REASON_SMALL);
-    } else if (now->state == XG_ENGINE_READY) {
-        decide_ready(policy, conf, call, decision);
-    } else {
-        decide_before(policy, conf, now, call, decision);
-        decision->earns = !now->is_counted && (decision->reason == XG_REASON_EARNING ||
-                                               decision->reason == XG_REASON_STARTING);
-    }
 }
 
 /* --- Observations -------------------------------------------------------------------------- */
@@ -281,7 +186,7 @@ void xg_policy_decide(struct xg_policy *policy, const struct xg_conf *conf,
 /* Tiny products teach nothing: their time is overhead, and they need no decision. */
 static bool teaches(const struct xg_problem *call, double seconds)
 {
-    return mnk(call) >= XG_TUNING_FLOOR_LEAST_MNK && seconds > 0.0 && isfinite(seconds);
+    return xg_policy_mnk(call) >= XG_TUNING_FLOOR_LEAST_MNK && seconds > 0.0 && isfinite(seconds);
 }
 
 static void learn_cpu(struct xg_policy *policy, const struct xg_problem *call,
@@ -289,10 +194,8 @@ static void learn_cpu(struct xg_policy *policy, const struct xg_problem *call,
 {
     double predicted_s = decision->model_s[XG_SIDE_CPU];
     xg_feedback_observe(&policy->feedback, XG_SIDE_CPU, call, predicted_s, seconds);
-    if (mnk(call) <= XG_TUNING_FLOOR_MNK)
+    if (xg_policy_mnk(call) <= XG_TUNING_FLOOR_MNK)
         xg_correction_add(&policy->small, 0.0f, (float)log(seconds / predicted_s));
-    if (decision->earns)
-        policy->earned_s += saved_s(fmin(seconds, decision->cpu_s), decision);
 }
 
 /* A longer time among spinning threads says nothing about the GPU. */
@@ -341,21 +244,4 @@ void xg_policy_observe(struct xg_policy *policy, enum xg_side side, const struct
     }
     if (decision->wakes)
         xg_phase_observe(&policy->phase, &product);
-}
-
-void xg_policy_observe_settled(struct xg_policy *policy, double then_s)
-{
-    xg_phase_wake(&policy->phase, then_s + XG_TUNING_SETTLED_S);
-}
-
-double xg_policy_floor_mnk(const struct xg_policy *policy, const struct xg_conf *conf,
-                           enum xg_engine_state state)
-{
-    if (xg_conf_tells(conf))
-        return 0.0;
-    if (conf->mode == XG_MODE_CPU || state == XG_ENGINE_NONE || state == XG_ENGINE_FORKED)
-        return HUGE_VAL;
-    if (conf->mode == XG_MODE_GPU || conf->mode == XG_MODE_COMPARE)
-        return 0.0;
-    return floor_mnk(policy, conf);
 }

@@ -18,6 +18,7 @@
 
 #include <math.h>
 
+#include "decide/tuning.h"
 #include "kernels/lapack/panel_kabi.h"
 
 /* panels: of factorizations by our kernels. rotate_s: of SYEV and GESVD, which iterate by rotations
@@ -53,11 +54,6 @@ static const struct row {
 };
 
 static const double GPU_CALL_S = 0.2e-3; /* copies of small operands, waits, info */
-static const double LOAD_S = 0.2;        /* cuSOLVER: 0.06 s if its files are in memory, else 0.5 */
-static const double MARGIN = 0.9; /* the GPU must take less than this share of the CPU's time */
-static const double SURE = 0.7;   /* the model errs by a factor of 1.4 */
-static const double BESIDE = 0.5; /* what a start takes from a call beside it */
-static const double PATIENCE = 3; /* times the expected wait */
 
 double xg_routine_flops(const struct xg_routine *r)
 {
@@ -234,6 +230,13 @@ double xg_routine_gpu_seconds(const struct xg_model *model, const struct xg_rout
            (rest_s > 0 ? fmin(rest_s, decomposition_seconds(model, routine)) : 0);
 }
 
+bool xg_routine_decomposes(const struct xg_model *model, const struct xg_routine *routine,
+                           bool forced)
+{
+    return rest_seconds(model, routine) >
+           (forced ? solve_seconds(routine) : decomposition_seconds(model, routine));
+}
+
 /* --- What was measured ----------------------------------------------------------------------- */
 
 /* An octave's first call is ignored: cuSOLVER loads kernels in it, and OpenBLAS's threads wake. */
@@ -293,18 +296,21 @@ static double predict(const struct xg_model *model, const struct xg_routine *rou
                                : xg_routine_gpu_seconds(model, routine);
 }
 
-/* The share of the time on one side that trials of the other side may take. */
-static const double TRIES = 0.01;
-
 static void credit(struct xg_routine_book *book, const struct xg_model *model,
                    const struct xg_routine *routine, enum xg_side side, double seconds)
 {
     struct xg_routine_error *error = nearest(book, routine, side);
     if (!error)
         return;
-    error->credit_s += TRIES * seconds;
+    error->credit_s += XG_TUNING_TRIAL_SHARE * seconds;
     if (error->credit_s >= predict(model, routine, side) * exp(error->log_ratio))
         *error = (struct xg_routine_error){.calls = SKIPPED};
+}
+
+double xg_routine_expect(struct xg_routine_book *book, const struct xg_model *model,
+                         const struct xg_routine *routine, enum xg_side side)
+{
+    return predict(model, routine, side) * (book ? correction(book, routine, side) : 1);
 }
 
 void xg_routine_observe(struct xg_routine_book *book, const struct xg_model *model,
@@ -319,121 +325,4 @@ void xg_routine_observe(struct xg_routine_book *book, const struct xg_model *mod
     else if (error->calls++ == SKIPPED)
         error->log_ratio = log_ratio;
     credit(book, model, routine, side == XG_SIDE_CPU ? XG_SIDE_GPU : XG_SIDE_CPU, seconds);
-}
-
-/* --- The decision ---------------------------------------------------------------------------- */
-
-static void stay(struct xg_routine_decision *decision, enum xg_reason reason)
-{
-    decision->place = XG_PLACE_CPU;
-    decision->reason = reason;
-}
-
-static void go(struct xg_routine_decision *decision, enum xg_reason reason, bool wait)
-{
-    decision->place = XG_PLACE_GPU;
-    decision->reason = reason;
-    decision->wait = wait;
-    decision->waits_s = HUGE_VAL;
-}
-
-/* Seconds until a start that takes so long has ended. A late one may end at any time. */
-static double remaining_s(double takes_s, double begun_s, double now_s)
-{
-    return begun_s > 0 ? fmax(takes_s - (now_s - begun_s), takes_s / 10) : takes_s;
-}
-
-static void see_starts(struct xg_routine_book *book, const struct xg_routine_situation *now)
-{
-    const bool under_way[XG_ROUTINE_STARTS] = {now->state == XG_ENGINE_STARTING, now->loading};
-    for (int i = 0; i < XG_ROUTINE_STARTS; i++)
-        if (!under_way[i])
-            book->begun_s[i] = 0;
-        else if (!(book->begun_s[i] > 0))
-            book->begun_s[i] = now->now_s;
-}
-
-/*
- * The GPU would be faster, but is not ready. A start begins when the calls that have ended on the
- * CPU would have saved as much time as it takes, or when this call alone finishes earlier by
- * waiting for it. While a start runs beside it, a call on the CPU is slower: with a third of this
- * price six steps of SYEVD of 1200 took 1.5 times plain's time.
- */
-static void decide_start(struct xg_routine_book *book, const struct xg_model *model,
-                         const struct xg_routine_situation *now,
-                         struct xg_routine_decision *decision)
-{
-    const bool cold[XG_ROUTINE_STARTS] = {now->state == XG_ENGINE_COLD,
-                                          !now->loading && !now->loaded};
-    const double takes_s[XG_ROUTINE_STARTS] = {
-        now->state == XG_ENGINE_READY ? 0 : model->gpu_start_s, now->loaded ? 0 : LOAD_S};
-    const double cpu_s = decision->cpu_s;
-    double price_s = 0, done_s = decision->gpu_s;
-    see_starts(book, now);
-    for (int i = 0; i < XG_ROUTINE_STARTS; i++) {
-        price_s += cold[i] ? takes_s[i] : 0;
-        done_s += remaining_s(takes_s[i], book->begun_s[i], now->now_s);
-    }
-    const bool begins = cold[XG_ROUTINE_ENGINE] || cold[XG_ROUTINE_CUSOLVER];
-    const double missed_s = book->missed_s + (cold[XG_ROUTINE_ENGINE] ? now->products_s : 0);
-    decision->earns = !now->is_counted;
-    if (now->is_counted || (begins && missed_s < fmin(price_s, done_s - SURE * cpu_s))) {
-        stay(decision, now->state == XG_ENGINE_STARTING ? XG_REASON_STARTING : XG_REASON_EARNING);
-        return;
-    }
-    decision->start = begins;
-    const double wait_s = done_s - decision->gpu_s;
-    const double beside_s = cpu_s + BESIDE * fmin(wait_s, cpu_s / (1 - BESIDE));
-    if (done_s >= (begins ? beside_s : SURE * beside_s)) {
-        stay(decision, XG_REASON_STARTING);
-        return;
-    }
-    go(decision, XG_REASON_MODEL, true);
-    decision->waits_s = fmax(PATIENCE * wait_s, cpu_s);
-}
-
-void xg_routine_missed(struct xg_routine_book *book, const struct xg_routine_decision *decision,
-                       double seconds)
-{
-    if (decision->earns && seconds > 0)
-        book->missed_s += fmax(0, fmin(seconds, decision->cpu_s) - decision->gpu_s);
-}
-
-void xg_routine_decide(struct xg_routine_book *book, const struct xg_model *model,
-                       const struct xg_conf *conf, const struct xg_routine *routine,
-                       const struct xg_routine_situation *now, struct xg_routine_decision *decision)
-{
-    const bool compared = conf->mode == XG_MODE_COMPARE;
-    const bool forced = conf->mode == XG_MODE_GPU || compared;
-    *decision = (struct xg_routine_decision){.cpu_s = xg_routine_cpu_seconds(model, routine),
-                                             .gpu_s = xg_routine_gpu_seconds(model, routine)};
-    if (!conf->reproducible) {
-        decision->cpu_s *= correction(book, routine, XG_SIDE_CPU);
-        decision->gpu_s *= correction(book, routine, XG_SIDE_GPU);
-    }
-    double rest_s = rest_seconds(model, routine);
-    decision->decomposes =
-        rest_s > (forced ? solve_seconds(routine) : decomposition_seconds(model, routine));
-    if (conf->mode == XG_MODE_CPU)
-        stay(decision, XG_REASON_MODE);
-    else if (now->state == XG_ENGINE_NONE)
-        stay(decision, xg_reason_of_absence(now->absence));
-    else if (now->state == XG_ENGINE_FORKED)
-        stay(decision, XG_REASON_FORKED);
-    else if (now->missing)
-        stay(decision, XG_REASON_KERNEL);
-    else if (forced)
-        go(decision, XG_REASON_MODE, true);
-    else if (!(decision->gpu_s < MARGIN * decision->cpu_s))
-        stay(decision, XG_REASON_MODEL);
-    else if (conf->reproducible)
-        go(decision, XG_REASON_MODEL, true);
-    else if (xg_reason_is_absence(now->absence))
-        stay(decision, now->absence);
-    else if (now->state == XG_ENGINE_READY && now->loaded)
-        go(decision, XG_REASON_MODEL, false);
-    else
-        decide_start(book, model, now, decision);
-    if (compared && decision->place == XG_PLACE_GPU)
-        decision->place = XG_PLACE_BOTH;
 }

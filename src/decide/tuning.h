@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The tuned constants of policy.c, phase.c, feedback.c and settled.c: value, unit and source. */
+/* The tuned constants of the decisions, of phases and of learning: value, unit and source. */
 /*
  * Measured on one H100 or H200 with 16 cores. "Replay" is bench/replay, each program of
  * tests/traces twelve times in a row, with threads that spin for 0.5, 5 and 134 ms; "regret" is the
@@ -45,6 +45,25 @@
 #define XG_TUNING_CROWD_S 0.5
 
 /* --- The start ----------------------------------------------------------------------------- */
+
+/* Times the GPU's time plus a wait for starts. The model errs by a factor of 1.4. */
+#define XG_TUNING_SURE 0.7
+
+/* Share of a start's time that a call beside it loses: SYEVD of 2700 lost 0.37 of 0.75 s. */
+#define XG_TUNING_BESIDE 0.5
+
+/* Times the expected wait for starts. A longer wait ends. */
+#define XG_TUNING_PATIENCE 3.0
+
+/* Seconds. The load of cuSOLVER takes 0.06 s if its files are in memory, else 0.5 s. Six steps of
+ * SYEVD of 1200 took 1.5 times plain's time with a third of what routines must have missed now, the
+ * whole time of their starts. */
+#define XG_TUNING_CUSOLVER_S 0.2
+
+/* Seconds. cuBLAS and its handle, in memory; products that need it go on, so a fifth must have been
+ * missed. */
+#define XG_TUNING_CUBLAS_S 0.07
+#define XG_TUNING_CUBLAS_SHARE 0.2
 
 /* Seconds. A program that fills its cores loses 0.17 to 0.19 s (bench/results/h200/start.txt). */
 #define XG_TUNING_START_CORE_S 0.2

@@ -58,6 +58,11 @@ bool xg_stack_holds(const void *address)
     return (uintptr_t)address >= lowest && (uintptr_t)address < highest;
 }
 
+bool xg_stack_is_known(void)
+{
+    return lowest != 0;
+}
+
 bool xg_stack_suffices(void)
 {
     const char *here = __builtin_frame_address(0);

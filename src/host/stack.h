@@ -13,6 +13,9 @@
  */
 bool xg_stack_suffices(void);
 
+/* True if the thread has asked before, so that the answer takes no system call and no lock. */
+bool xg_stack_is_known(void);
+
 /*
  * True if the address is on the stack with which the thread started. False for contexts on stacks
  * that the program made itself, and for what the first thread has deeper than 128 MiB. Costs as

@@ -24,13 +24,6 @@ struct xg_call_record {
                     * did not run on the CPU beside a ready GPU */
 };
 
-/* The call runs on the CPU, for this reason. */
-static inline void xg_record_stay(struct xg_call_record *record, enum xg_reason reason)
-{
-    record->place = XG_PLACE_CPU;
-    record->reason = reason;
-}
-
 /* Floating-point operations; 0 if a dimension is 0. */
 static inline double xg_record_flops(const struct xg_call_record *record)
 {

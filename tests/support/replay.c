@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "src/decide/policy.h"
+#include "src/decide/decide.h"
 
 #define SMALL_MNK 262144.0 /* OpenBLAS computes up to 64^3 on the calling thread */
 #define CLOCK_BEGINS_S 1000.0
@@ -120,9 +120,9 @@ static bool decide(struct simulation *sim, struct worker *worker, double now_s)
     };
     const struct xg_problem call = call_of(sim, worker);
     if ((double)call.m * (double)call.n * (double)call.k <
-        xg_policy_floor_mnk(&sim->policy, &conf, state))
+        xg_decide_floor_mnk(&sim->policy, &conf, state))
         return false;
-    xg_policy_decide(&sim->policy, &conf, &call, &now, &worker->decision);
+    xg_decide(&sim->policy, &conf, &(struct xg_call){.problem = &call}, &now, &worker->decision);
     return true;
 }
 
@@ -252,8 +252,9 @@ static void end(struct simulation *sim, struct worker *worker, double now_s)
         give_lane(sim, worker->takes_s, now_s);
     const struct xg_problem call = call_of(sim, worker);
     if (worker->asked)
-        xg_policy_observe(&sim->policy, worker->on_gpu ? XG_SIDE_GPU : XG_SIDE_CPU, &call,
-                          &worker->decision, now_s - worker->ran_s, now_s);
+        xg_decide_observe(&sim->policy, worker->on_gpu ? XG_SIDE_GPU : XG_SIDE_CPU,
+                          &(struct xg_call){.problem = &call}, &worker->decision,
+                          now_s - worker->ran_s, now_s);
     wake(sim, worker, now_s);
 }
 

@@ -12,9 +12,8 @@
  *
  * Each call meets a new process. All builds agree: draws are integers, and no time is recorded.
  */
-#include "src/decide/policy.h"
+#include "src/decide/decide.h"
 #include "src/decide/route.h"
-#include "src/decide/routine.h"
 #include "tests/support/xt.h"
 
 /* Devices of most files of src/generation. */
@@ -72,10 +71,10 @@ static int64_t extent(int least, int most)
 struct machine {
     int device;
     const struct xg_conf *conf;
-    struct xg_situation now;     /* of products */
+    struct xg_situation now;
+    double missed_s;             /* by products, without a GPU */
     struct xg_model_device open; /* the device as the engine describes it */
     struct xg_model model;
-    struct xg_routine_situation routine; /* of routines */
 };
 
 static void draw_device(struct machine *machine)
@@ -115,11 +114,11 @@ static void draw_machine(struct machine *machine)
     now->pool_is_shared = draw(2);
     now->under_way = draw(2) ? 1 : 1 + (int)draw(cores);
     now->cores_left = PICK((int[]){INT32_MAX, INT32_MAX, cores, 1});
-    machine->routine = (struct xg_routine_situation){.now_s = 1000, .absence = now->absence};
-    machine->routine.products_s = draw(2) ? 0 : 1e-3 * (double)draw(200);
-    machine->routine.loaded = draw(2);
-    machine->routine.loading = !machine->routine.loaded && draw(2);
-    machine->routine.missing = !draw(64);
+    machine->missed_s = draw(2) ? 0 : 1e-3 * (double)draw(200);
+    now->cublas = XG_LIBRARY_READY;
+    now->cusolver = draw(2) ? XG_LIBRARY_READY : draw(2) ? XG_LIBRARY_UNDER_WAY : XG_LIBRARY_COLD;
+    if (!draw(64))
+        now->cusolver = XG_LIBRARY_ABSENT;
     xg_model_init(&machine->model, cores);
     if (machine->conf->exit == XG_EXIT_LEAVE)
         xg_model_leave_exit(&machine->model);
@@ -227,17 +226,25 @@ static FILE *out;
 static char *line;
 static size_t line_bytes;
 
+/* The decision of a new process that has missed so much by products. */
+static struct xg_decision decide_call(const struct machine *on, const struct xg_call *call)
+{
+    static struct xg_policy policy;
+    struct xg_decision decision;
+    memset(&policy, 0, sizeof policy);
+    policy.model = on->model;
+    policy.ledger.missed_s[1 << XG_RESOURCE_GPU] = call->routine ? on->missed_s : 0;
+    xg_decide(&policy, on->conf, call, &on->now, &decision);
+    return decision;
+}
+
 /* Writes the product, and how the open device computes it. */
 static struct xg_decision decide_product(const struct machine *on, const struct xg_problem *call)
 {
-    static struct xg_policy policy;
     const struct xg_device_facts *facts = &on->open.facts;
     const struct xg_conf *conf = on->conf;
-    struct xg_decision decision;
+    const struct xg_decision decision = decide_call(on, &(struct xg_call){.problem = call});
     struct xg_route route;
-    memset(&policy, 0, sizeof policy);
-    policy.model = on->model;
-    xg_policy_decide(&policy, conf, call, &on->now, &decision);
     xg_route_decide(&route, NULL, facts, conf->math, conf->kernel, call);
     fprintf(out, " %s %d%d %ldx%ldx%ld/%ld alpha %g,%g", xg_kind_name(xg_problem_kind(call)),
             (int)call->transa, (int)call->transb, (long)call->m, (long)call->n, (long)call->k,
@@ -258,21 +265,15 @@ static struct xg_decision decide_product(const struct machine *on, const struct 
 
 static struct xg_decision decide_routine(const struct machine *on, const struct xg_routine *r)
 {
-    static struct xg_routine_book book;
-    const struct xg_routine_situation *now = &on->routine;
+    const struct xg_decision d = decide_call(on, &(struct xg_call){.routine = r});
     struct xg_model without = on->model;
-    struct xg_routine_decision d;
     without.gpu_panels = false;
-    memset(&book, 0, sizeof book);
-    xg_routine_decide(&book, &on->model, on->conf, r, now, &d);
-    fprintf(out,
-            " %s %ldx%ldx%ld vectors %d/%ld rotates %d cuSOLVER %d%d%d missed %g rest %d ours %d",
+    fprintf(out, " %s %ldx%ldx%ld vectors %d/%ld rotates %d cuSOLVER %d missed %g rest %d ours %d",
             xg_routine_text(r->name, r->type), (long)r->m, (long)r->n, (long)r->k, (int)r->vectors,
-            (long)r->operand[XG_SLOT_W].rows, r->rotates, now->loading, now->loaded, now->missing,
-            now->products_s, d.decomposes,
+            (long)r->operand[XG_SLOT_W].rows, r->rotates, (int)on->now.cusolver, on->missed_s,
+            d.decomposes,
             xg_routine_gpu_seconds(&without, r) != xg_routine_gpu_seconds(&on->model, r));
-    return (struct xg_decision){
-        .place = d.place, .reason = d.reason, .start = d.start, .wait = d.wait};
+    return d;
 }
 
 /* Draws a call, and writes and counts the decision in each state. */
@@ -292,7 +293,6 @@ static void decide(int index, bool lists)
     else
         draw_product(family, &call, &batch);
     for (now->state = XG_ENGINE_COLD; now->state <= XG_ENGINE_READY; now->state++, group++) {
-        machine.routine.state = now->state;
         rewind(out);
         fprintf(out, "%d %s %s setting %d cores %d left %d threads %d crowd %d spin %g shared %d%d",
                 index, devices[machine.device].name, states[now->state],

@@ -2,7 +2,7 @@
 /* policy: the whole table of decisions, what start-up earns, and what is not asked about. */
 #include <math.h>
 
-#include "src/decide/policy.h"
+#include "src/decide/decide.h"
 #include "tests/support/xt.h"
 
 static struct xg_problem shape(int64_t m, int64_t n, int64_t k)
@@ -11,6 +11,8 @@ static struct xg_problem shape(int64_t m, int64_t n, int64_t k)
 }
 
 static struct xg_policy policy;
+
+enum { GPU = 1 << XG_RESOURCE_GPU }; /* all that these products need */
 static double clock_s;
 
 #define SPIN_S 0.134
@@ -32,7 +34,7 @@ static struct xg_decision decide_at(double now_s, const struct xg_conf *conf,
         .now_s = now_s, .state = state, .cpu_threads = threads, .spin_s = spin_s, .cores_left = 64};
     struct xg_decision decision;
     memset(&decision, 0xff, sizeof decision);
-    xg_policy_decide(&policy, conf, call, &now, &decision);
+    xg_decide(&policy, conf, &(struct xg_call){.problem = call}, &now, &decision);
     return decision;
 }
 
@@ -46,7 +48,8 @@ static struct xg_decision decide(const struct xg_conf *conf, enum xg_engine_stat
 static void observe(enum xg_side side, const struct xg_problem *call,
                     const struct xg_decision *decision, double seconds)
 {
-    xg_policy_observe(&policy, side, call, decision, seconds, decision->begin_s + seconds);
+    xg_decide_observe(&policy, side, &(struct xg_call){.problem = call}, decision, seconds,
+                      decision->begin_s + seconds);
 }
 
 /* As if the model alone had been asked. */
@@ -80,9 +83,9 @@ static void test_floor(void)
 
     for (int cores = 1; cores <= 64; cores *= 4) {
         begin(cores);
-        double unseen = xg_policy_floor_mnk(&policy, &quiet, XG_ENGINE_COLD);
+        double unseen = xg_decide_floor_mnk(&policy, &quiet, XG_ENGINE_COLD);
         run_cpu(&small, 1.0, 8);
-        double floor = xg_policy_floor_mnk(&policy, &quiet, XG_ENGINE_READY);
+        double floor = xg_decide_floor_mnk(&policy, &quiet, XG_ENGINE_READY);
         XT_CHECK(unseen == 32768.0 && floor == 262144.0, "%d cores: %g, %g", cores, unseen, floor);
         for (int i = 0; i < 20 * 20 * 20; i++) {
             struct xg_problem call =
@@ -101,32 +104,32 @@ static void test_floor(void)
     /* A plain loop: its small products are worth a question. */
     begin(16);
     run_cpu(&small, 40.0, 8);
-    double slow = xg_policy_floor_mnk(&policy, &quiet, XG_ENGINE_READY);
+    double slow = xg_decide_floor_mnk(&policy, &quiet, XG_ENGINE_READY);
     XT_CHECK(slow >= 32768.0 && slow < 100000.0, "%g", slow);
     conf.reproducible = 1;
-    XT_CHECK(xg_policy_floor_mnk(&policy, &conf, XG_ENGINE_READY) == 262144.0, "by shape alone");
+    XT_CHECK(xg_decide_floor_mnk(&policy, &conf, XG_ENGINE_READY) == 262144.0, "by shape alone");
 
-    XT_CHECK(xg_policy_floor_mnk(&policy, &quiet, XG_ENGINE_NONE) == HUGE_VAL, "no GPU");
-    XT_CHECK(xg_policy_floor_mnk(&policy, &quiet, XG_ENGINE_FORKED) == HUGE_VAL, "no GPU here");
+    XT_CHECK(xg_decide_floor_mnk(&policy, &quiet, XG_ENGINE_NONE) == HUGE_VAL, "no GPU");
+    XT_CHECK(xg_decide_floor_mnk(&policy, &quiet, XG_ENGINE_FORKED) == HUGE_VAL, "no GPU here");
     conf = quiet;
     conf.stats = 1;
-    XT_CHECK(xg_policy_floor_mnk(&policy, &conf, XG_ENGINE_NONE) == 0.0, "every call counts");
+    XT_CHECK(xg_decide_floor_mnk(&policy, &conf, XG_ENGINE_NONE) == 0.0, "every call counts");
     conf.stats = 0;
     conf.account = "folder";
-    XT_CHECK(xg_policy_floor_mnk(&policy, &conf, XG_ENGINE_NONE) == 0.0, "in the account too");
+    XT_CHECK(xg_decide_floor_mnk(&policy, &conf, XG_ENGINE_NONE) == 0.0, "in the account too");
     conf.account = NULL;
     conf.stats = 1;
     conf.mode = XG_MODE_CPU;
-    XT_CHECK(xg_policy_floor_mnk(&policy, &conf, XG_ENGINE_COLD) == 0.0, "cpu mode too");
+    XT_CHECK(xg_decide_floor_mnk(&policy, &conf, XG_ENGINE_COLD) == 0.0, "cpu mode too");
     conf.stats = 0;
-    XT_CHECK(xg_policy_floor_mnk(&policy, &conf, XG_ENGINE_COLD) == HUGE_VAL, "cpu");
+    XT_CHECK(xg_decide_floor_mnk(&policy, &conf, XG_ENGINE_COLD) == HUGE_VAL, "cpu");
     conf.verbose = 1;
-    XT_CHECK(xg_policy_floor_mnk(&policy, &conf, XG_ENGINE_COLD) == 0.0, "a line a call");
+    XT_CHECK(xg_decide_floor_mnk(&policy, &conf, XG_ENGINE_COLD) == 0.0, "a line a call");
     conf.verbose = 0;
     conf.mode = XG_MODE_GPU;
-    XT_CHECK(xg_policy_floor_mnk(&policy, &conf, XG_ENGINE_COLD) == 0.0, "gpu");
+    XT_CHECK(xg_decide_floor_mnk(&policy, &conf, XG_ENGINE_COLD) == 0.0, "gpu");
     conf.mode = XG_MODE_COMPARE;
-    XT_CHECK(xg_policy_floor_mnk(&policy, &conf, XG_ENGINE_COLD) == 0.0, "compare");
+    XT_CHECK(xg_decide_floor_mnk(&policy, &conf, XG_ENGINE_COLD) == 0.0, "compare");
 }
 
 /* What is decided about the last of so many products in a row on the CPU, which is known. */
@@ -267,7 +270,7 @@ static void test_endless_spin(void)
         const struct xg_situation now = {
             .now_s = clock_s, .state = XG_ENGINE_READY, .cpu_threads = 16, .spin_s = INFINITY};
         struct xg_decision decision;
-        xg_policy_decide(&policy, &conf, &call, &now, &decision);
+        xg_decide(&policy, &conf, &(struct xg_call){.problem = &call}, &now, &decision);
         XT_CHECK(decision.place == XG_PLACE_GPU && decision.waits_s < 2.0, "waits %g s",
                  decision.waits_s);
         observe(XG_SIDE_GPU, &call, &decision, decision.gpu_s);
@@ -344,7 +347,7 @@ static void test_earning(void)
         XT_CHECK(!decision.start && decision.place == XG_PLACE_CPU, "earned by CPU products");
         observe(XG_SIDE_CPU, &cpu_call, &decision, decision.cpu_s);
     }
-    XT_CHECK(policy.earned_s == 0.0, "%g", policy.earned_s);
+    XT_CHECK(policy.ledger.missed_s[GPU] == 0.0, "%g", policy.ledger.missed_s[GPU]);
 }
 
 /* At about 1.9 ms a call. */
@@ -398,10 +401,10 @@ static void test_earning_at_once(void)
                                    .cores_left = crowd ? 1 : 16};
         struct xg_decision decision;
         for (int i = 0; i < 10; i++) {
-            xg_policy_decide(&policy, &conf, &call, &now, &decision);
+            xg_decide(&policy, &conf, &(struct xg_call){.problem = &call}, &now, &decision);
             observe(XG_SIDE_CPU, &call, &decision, 1e-3);
         }
-        earned_s[crowd] = policy.earned_s;
+        earned_s[crowd] = policy.ledger.missed_s[GPU];
     }
     XT_CHECK(earned_s[0] > 1e-3, "%g", earned_s[0]);
     XT_CHECK_LE(earned_s[1], earned_s[0] / 40.0, "%g of %g", earned_s[1], earned_s[0]);
@@ -420,7 +423,7 @@ static struct xg_decision decide_among(int under_way, double now_s, enum xg_engi
                                      .cores = 16,
                                      .cores_left = 16};
     struct xg_decision decision;
-    xg_policy_decide(&policy, &automatic, call, &now, &decision);
+    xg_decide(&policy, &automatic, &(struct xg_call){.problem = call}, &now, &decision);
     return decision;
 }
 
@@ -431,13 +434,13 @@ static void test_crowd_pays_for_start(void)
     for (int crowd = 1; crowd <= 16; crowd += 15) {
         begin(16);
         xg_model_leave_exit(&policy.model);
-        policy.earned_s = policy.model.gpu_price_s;
+        policy.ledger.missed_s[GPU] = policy.model.gpu_price_s;
         decide_among(crowd, 1.0, XG_ENGINE_COLD, &call);
         struct xg_decision now = decide_among(1, 1.01, XG_ENGINE_COLD, &call);
         XT_CHECK(now.start == (crowd == 1), "%d threads a moment ago", crowd);
         struct xg_decision late = decide_among(1, 9.0, XG_ENGINE_COLD, &call);
         XT_CHECK(late.start, "%d threads some time ago", crowd);
-        policy.earned_s += 0.21;
+        policy.ledger.missed_s[GPU] += 0.21;
         XT_CHECK(decide_among(crowd, 10.0, XG_ENGINE_COLD, &call).start, "%d threads", crowd);
     }
 }
@@ -471,7 +474,7 @@ static void check(const struct xg_conf *conf, enum xg_engine_state state, double
                   bool wait)
 {
     begin(16);
-    policy.earned_s = earned_s;
+    policy.ledger.missed_s[GPU] = earned_s;
     struct xg_decision d = decide(conf, state, &call);
     XT_CHECK(d.place == place && d.reason == reason && d.start == start && d.wait == wait,
              "mode %d state %d earned %g %ldx%ldx%ld: place %d, %s, start %d, wait %d", conf->mode,
@@ -543,7 +546,7 @@ static void test_unserved(void)
     for (int i = 0; i < 20; i++) {
         struct xg_decision decision;
         now.now_s = clock_s += 1.0;
-        xg_policy_decide(&policy, &conf, &call, &now, &decision);
+        xg_decide(&policy, &conf, &(struct xg_call){.problem = &call}, &now, &decision);
         XT_CHECK(decision.place == XG_PLACE_CPU && decision.reason == XG_REASON_KERNEL,
                  "place %d, reason %d", (int)decision.place, (int)decision.reason);
         observe(XG_SIDE_CPU, &call, &decision, 0.5);
@@ -564,7 +567,7 @@ static void test_reproducible(void)
     for (int i = 0; i < 27; i++) {
         begin(16);
         const struct xg_decision none = model_of(&calls[0]);
-        policy.earned_s = i / 9;
+        policy.ledger.missed_s[GPU] = i / 9;
         for (int o = 0; o < 40; o++) {
             observe(XG_SIDE_CPU, &calls[0], &none, i / 9 == 1 ? 1e-6 : 10.0);
             observe(XG_SIDE_GPU, &calls[0], &none, i / 9 == 1 ? 10.0 : 1e-6);

@@ -3,14 +3,16 @@
  * start must earn, and which side is tried, among pools of threads that wake and spin. */
 #include <math.h>
 
-#include "src/decide/policy.h"
+#include "src/decide/decide.h"
 #include "tests/support/xt.h"
 
 #define SPIN_S 0.134
 
 static const struct xg_conf conf = {.mode = XG_MODE_AUTO};
 static struct xg_policy policy;
-static double spin_s; /* of the CPU library's threads */
+
+enum { GPU = 1 << XG_RESOURCE_GPU }; /* all that these products need */
+static double spin_s;                /* of the CPU library's threads */
 static bool pool_is_shared;
 static double clock_s;
 
@@ -37,7 +39,7 @@ static struct xg_decision decide_at(double now_s, enum xg_engine_state state,
                                      .pool_is_shared = pool_is_shared,
                                      .cores_left = 64};
     struct xg_decision decision;
-    xg_policy_decide(&policy, &conf, call, &now, &decision);
+    xg_decide(&policy, &conf, &(struct xg_call){.problem = call}, &now, &decision);
     return decision;
 }
 
@@ -45,7 +47,8 @@ static void observe(const struct xg_problem *call, const struct xg_decision *dec
                     double seconds)
 {
     enum xg_side side = decision->place == XG_PLACE_GPU ? XG_SIDE_GPU : XG_SIDE_CPU;
-    xg_policy_observe(&policy, side, call, decision, seconds, decision->begin_s + seconds);
+    xg_decide_observe(&policy, side, &(struct xg_call){.problem = call}, decision, seconds,
+                      decision->begin_s + seconds);
 }
 
 /* Products that take turns, with a gap between them; threads spin after each one on the CPU. */
@@ -271,11 +274,11 @@ static void test_inner(void)
     begin(0.0);
     for (int i = 0; i < 3; i++) {
         struct xg_decision decision;
-        xg_policy_decide(&policy, &conf, &call, &now, &decision);
+        xg_decide(&policy, &conf, &(struct xg_call){.problem = &call}, &now, &decision);
         XT_CHECK(!decision.start && decision.place == XG_PLACE_CPU && !decision.wait);
         observe(&call, &decision, decision.cpu_s);
     }
-    XT_CHECK(policy.earned_s == 0.0, "%g s", policy.earned_s);
+    XT_CHECK(policy.ledger.missed_s[GPU] == 0.0, "%g s", policy.ledger.missed_s[GPU]);
 }
 
 /*

@@ -2,7 +2,7 @@
 /* The policy on simulated machines that are not as predicted: what its choices lose to the best. */
 #include <math.h>
 
-#include "src/decide/policy.h"
+#include "src/decide/decide.h"
 #include "tests/support/xt.h"
 
 enum { SHAPES = 200, CALLS_MIN = 9, CALLS_MAX = 2000, TURNS = 41 };
@@ -114,10 +114,10 @@ static double run(struct xg_policy *policy, const struct truth *truth, const str
     struct xg_decision decision;
     if (xt_random(state) > 0.99f)
         stretch *= 5;
-    if (mnk < xg_policy_floor_mnk(policy, &conf, XG_ENGINE_READY))
+    if (mnk < xg_decide_floor_mnk(policy, &conf, XG_ENGINE_READY))
         return clock->now_s += sample->seconds[XG_SIDE_CPU] * stretch,
                sample->seconds[XG_SIDE_CPU] * stretch;
-    xg_policy_decide(policy, &conf, call, &now, &decision);
+    xg_decide(policy, &conf, &(struct xg_call){.problem = call}, &now, &decision);
     enum xg_side side = decision.place == XG_PLACE_CPU ? XG_SIDE_CPU : XG_SIDE_GPU;
     double seconds = sample->seconds[side] * stretch;
     bool spins = clock->now_s < clock->spin_until_s, wakes = truth->spins && mnk > 262144.0;
@@ -128,7 +128,8 @@ static double run(struct xg_policy *policy, const struct truth *truth, const str
     clock->now_s += seconds;
     if (side == XG_SIDE_CPU && wakes)
         clock->spin_until_s = clock->now_s + SPIN_S;
-    xg_policy_observe(policy, side, call, &decision, seconds, clock->now_s);
+    xg_decide_observe(policy, side, &(struct xg_call){.problem = call}, &decision, seconds,
+                      clock->now_s);
     return seconds;
 }
 

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/* What keeps a call from the GPU, in the order of the reasons that are reported; then the side. */
+#include "decide/decide.h"
+
+#include <limits.h>
+#include <math.h>
+
+#include "decide/policy.h"
+#include "decide/tuning.h"
+
+static void place(struct xg_decision *decision, enum xg_place place, enum xg_reason reason)
+{
+    decision->place = place;
+    decision->reason = reason;
+}
+
+static void stay(struct xg_decision *decision, enum xg_reason reason)
+{
+    place(decision, XG_PLACE_CPU, reason);
+}
+
+/* The GPU computes it once all is ready, however long that takes. */
+static void insist(struct xg_decision *decision, enum xg_reason reason)
+{
+    place(decision, XG_PLACE_GPU, reason);
+    decision->start = decision->wait = true;
+    decision->start_s = HUGE_VAL;
+}
+
+static bool is_forced(const struct xg_conf *conf)
+{
+    return conf->mode == XG_MODE_GPU || conf->mode == XG_MODE_COMPARE;
+}
+
+/* --- What the call needs ---------------------------------------------------------------------- */
+
+/* In reproducible mode the model has the reference device; such a call then waits for what the open
+ * device needs (needs.h). */
+static unsigned needs_of(const struct xg_policy *policy, const struct xg_call *call)
+{
+    const struct xg_device_facts *device = &policy->model.device;
+    const unsigned gpu = 1u << XG_RESOURCE_GPU;
+    if (call->routine)
+        return gpu | 1u << XG_RESOURCE_CUSOLVER;
+    bool cublas = !device->cublas && xg_select_needs_cublas(device, call->problem);
+    return gpu | (unsigned)cublas << XG_RESOURCE_CUBLAS;
+}
+
+static void load_of(enum xg_library_state library, struct xg_start *start)
+{
+    start->state = library == XG_LIBRARY_COLD        ? XG_START_COLD
+                   : library == XG_LIBRARY_UNDER_WAY ? XG_START_UNDER_WAY
+                                                     : XG_START_READY;
+}
+
+/* Products that gain go on in most programs, so a part of a start's time pays for it. Routines are
+ * often the only ones, and pay for all of it. */
+static void price_starts(const struct xg_policy *policy, const struct xg_call *call,
+                         const struct xg_situation *now, const struct xg_decision *decision,
+                         struct xg_start starts[XG_RESOURCE_COUNT])
+{
+    struct xg_start *gpu = &starts[XG_RESOURCE_GPU];
+    *gpu = (struct xg_start){.takes_s = policy->model.gpu_start_s};
+    gpu->state = now->state == XG_ENGINE_READY      ? XG_START_READY
+                 : now->state == XG_ENGINE_STARTING ? XG_START_UNDER_WAY
+                                                    : XG_START_COLD;
+    gpu->price_s = call->routine ? gpu->takes_s : xg_policy_start_price_s(policy, decision);
+    starts[XG_RESOURCE_CUBLAS] = (struct xg_start){
+        .takes_s = XG_TUNING_CUBLAS_S, .price_s = XG_TUNING_CUBLAS_SHARE * XG_TUNING_CUBLAS_S};
+    load_of(now->cublas, &starts[XG_RESOURCE_CUBLAS]);
+    starts[XG_RESOURCE_CUSOLVER] =
+        (struct xg_start){.takes_s = XG_TUNING_CUSOLVER_S, .price_s = XG_TUNING_CUSOLVER_S};
+    load_of(now->cusolver, &starts[XG_RESOURCE_CUSOLVER]);
+}
+
+/* The least advanced of the starts that the call needs. */
+static enum xg_start_state state_of(unsigned needs, const struct xg_start starts[XG_RESOURCE_COUNT])
+{
+    enum xg_start_state least = XG_START_READY;
+    for (int i = 0; i < XG_RESOURCE_COUNT; i++)
+        if (needs & 1u << i && starts[i].state < least)
+            least = starts[i].state;
+    return least;
+}
+
+/* --- The decision ----------------------------------------------------------------------------- */
+
+/* Whether the problem never leaves the CPU, so that no prediction is made; sets the reason. */
+static bool is_excluded(const struct xg_conf *conf, const struct xg_problem *call,
+                        const struct xg_situation *now, struct xg_decision *decision)
+{
+    if (call->m < 1 || call->n < 1 || call->k < 1 || xg_problem_alpha_zero(call))
+        decision->reason = XG_REASON_DEGENERATE;
+    else if (!xg_conf_operates(conf, xg_problem_kind(call)))
+        decision->reason = XG_REASON_OPERATION;
+    else if (now->unserved && now->state == XG_ENGINE_READY)
+        decision->reason = XG_REASON_KERNEL;
+    else
+        return false;
+    return true;
+}
+
+static void predict_routine(struct xg_policy *policy, const struct xg_conf *conf,
+                            const struct xg_routine *routine, struct xg_decision *decision)
+{
+    struct xg_routine_book *book = conf->reproducible ? NULL : &policy->book;
+    decision->crowd = 1;
+    decision->cpu_s = xg_routine_expect(book, &policy->model, routine, XG_SIDE_CPU);
+    decision->gpu_s = xg_routine_expect(book, &policy->model, routine, XG_SIDE_GPU);
+    decision->decomposes = xg_routine_decomposes(&policy->model, routine, is_forced(conf));
+    decision->waits_s = decision->cpu_s;
+}
+
+/* Whether there can be no GPU for it, or XGEMM_MODE decides; sets the place and the reason. */
+static bool is_fixed(const struct xg_conf *conf, const struct xg_call *call,
+                     const struct xg_situation *now, struct xg_decision *decision)
+{
+    if (conf->mode == XG_MODE_CPU)
+        stay(decision, XG_REASON_MODE);
+    else if (now->state == XG_ENGINE_NONE)
+        stay(decision, xg_reason_of_absence(now->absence));
+    else if (now->state == XG_ENGINE_COLD && xg_reason_is_absence(now->absence))
+        stay(decision, now->absence);
+    else if (now->state == XG_ENGINE_FORKED)
+        stay(decision, XG_REASON_FORKED);
+    else if (call->routine && now->cusolver == XG_LIBRARY_ABSENT)
+        stay(decision, XG_REASON_KERNEL);
+    else if (is_forced(conf))
+        insist(decision, XG_REASON_MODE);
+    else
+        return false;
+    return true;
+}
+
+/* Something that the call needs is not ready: would the GPU finish first, and does a start pay? */
+static void decide_before(struct xg_policy *policy, const struct xg_conf *conf,
+                          const struct xg_call *call, const struct xg_situation *now,
+                          const struct xg_start starts[XG_RESOURCE_COUNT],
+                          struct xg_decision *decision)
+{
+    if (!(decision->gpu_s < XG_TUNING_GPU_FRACTION * decision->cpu_s)) {
+        stay(decision, XG_REASON_MODEL);
+        if (call->problem)
+            decision->settled = xg_policy_is_settled(policy, conf, false, call->problem, decision);
+        return;
+    }
+    if (conf->reproducible) {
+        insist(decision, XG_REASON_MODEL);
+        return;
+    }
+    if (now->is_counted) {
+        stay(decision, now->state == XG_ENGINE_STARTING ? XG_REASON_STARTING : XG_REASON_EARNING);
+        return;
+    }
+    const struct xg_ledger_call asks = {.needs = decision->needs,
+                                        .cpu_s = decision->cpu_s,
+                                        .gpu_s = decision->gpu_s,
+                                        .now_s = now->now_s,
+                                        .waits_never = decision->crowded};
+    const struct xg_ledger_answer answer = xg_ledger_ask(&policy->ledger, starts, &asks);
+    decision->earns = true;
+    decision->start = answer.start;
+    decision->wait = answer.wait;
+    decision->start_s = answer.most_s;
+    if (answer.wait)
+        place(decision, XG_PLACE_GPU, XG_REASON_MODEL);
+    else
+        stay(decision, answer.earning && now->state != XG_ENGINE_STARTING ? XG_REASON_EARNING
+                                                                          : XG_REASON_STARTING);
+}
+
+static void decide_ready(struct xg_policy *policy, const struct xg_conf *conf,
+                         const struct xg_call *call, struct xg_decision *decision)
+{
+    if (call->problem)
+        xg_policy_choose(policy, conf, call->problem, decision);
+    else if (decision->gpu_s < XG_TUNING_GPU_FRACTION * decision->cpu_s)
+        place(decision, XG_PLACE_GPU, XG_REASON_MODEL);
+    else
+        stay(decision, XG_REASON_MODEL);
+    decision->wait = conf->reproducible && decision->place == XG_PLACE_GPU;
+    decision->start_s = HUGE_VAL;
+}
+
+/* Keeps a call from the GPU whose thread, operands or caller do not allow it. A start that is due
+ * begins all the same. */
+static void veto(const struct xg_call *call, const struct xg_situation *now,
+                 struct xg_decision *decision)
+{
+    if (decision->place == XG_PLACE_CPU)
+        return;
+    if (now->kept)
+        stay(decision, XG_REASON_ROUTINE);
+    else if (now->overlaps)
+        stay(decision, XG_REASON_OVERLAP);
+    else if (decision->place == XG_PLACE_BOTH && now->incomparable)
+        stay(decision, call->problem ? XG_REASON_IN_PLACE : XG_REASON_MODE);
+    else if (now->stack_short)
+        stay(decision, XG_REASON_STACK);
+    decision->wait &= decision->place != XG_PLACE_CPU;
+}
+
+void xg_decide(struct xg_policy *policy, const struct xg_conf *conf, const struct xg_call *call,
+               const struct xg_situation *now, struct xg_decision *decision)
+{
+    *decision = (struct xg_decision){.place = XG_PLACE_CPU,
+                                     .reason = XG_REASON_BUSY,
+                                     .cpu_threads = now->cpu_threads,
+                                     .stage_threads = call->problem ? now->cores_left : INT_MAX,
+                                     .begin_s = now->now_s};
+    if (now->latch_lost)
+        return;
+    struct xg_start starts[XG_RESOURCE_COUNT];
+    if (call->problem && is_excluded(conf, call->problem, now, decision))
+        return;
+    if (call->problem)
+        xg_policy_see(policy, conf, call->problem, now, decision);
+    else
+        predict_routine(policy, conf, call->routine, decision);
+    decision->needs = needs_of(policy, call);
+    price_starts(policy, call, now, decision, starts);
+    const enum xg_start_state state = state_of(decision->needs, starts);
+    if (is_fixed(conf, call, now, decision)) {
+        if (conf->mode == XG_MODE_COMPARE && decision->place == XG_PLACE_GPU)
+            decision->place = XG_PLACE_BOTH;
+    } else if (call->problem && xg_policy_mnk(call->problem) < xg_policy_floor_mnk(policy, conf)) {
+        stay(decision, XG_REASON_SMALL);
+    } else if (state == XG_START_READY) {
+        decide_ready(policy, conf, call, decision);
+    } else {
+        decide_before(policy, conf, call, now, starts, decision);
+    }
+    decision->start &= state == XG_START_COLD;
+    veto(call, now, decision);
+}
+
+/* --- Afterwards ------------------------------------------------------------------------------- */
+
+/*
+ * The program's time that the GPU would have saved. As many concurrent products run there as there
+ * are lanes; the others stay on the CPU. x: the speed-up of all of them, less 1.
+ */
+static double saved_s(double cpu_s, const struct xg_decision *decision)
+{
+    double crowd = decision->crowd;
+    double x = fmin(1.0, XG_POLICY_LANES / crowd) * fmax(0.0, cpu_s / decision->gpu_s - 1.0);
+    return cpu_s / crowd * x / (1.0 + x);
+}
+
+void xg_decide_observe(struct xg_policy *policy, enum xg_side side, const struct xg_call *call,
+                       const struct xg_decision *decision, double seconds, double now_s)
+{
+    if (call->problem)
+        xg_policy_observe(policy, side, call->problem, decision, seconds, now_s);
+    else
+        xg_routine_observe(&policy->book, &policy->model, call->routine, side, seconds);
+    if (side == XG_SIDE_CPU && decision->earns && seconds > 0.0 && isfinite(seconds))
+        xg_ledger_miss(&policy->ledger, decision->needs,
+                       saved_s(fmin(seconds, decision->cpu_s), decision));
+}
+
+void xg_decide_observe_settled(struct xg_policy *policy, double then_s)
+{
+    xg_phase_wake(&policy->phase, then_s + XG_TUNING_SETTLED_S);
+}
+
+double xg_decide_floor_mnk(const struct xg_policy *policy, const struct xg_conf *conf,
+                           enum xg_engine_state state)
+{
+    if (xg_conf_tells(conf))
+        return 0.0;
+    if (conf->mode == XG_MODE_CPU || state == XG_ENGINE_NONE || state == XG_ENGINE_FORKED)
+        return HUGE_VAL;
+    if (is_forced(conf))
+        return 0.0;
+    return xg_policy_floor_mnk(policy, conf);
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+#include "run.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "comparison.h"
+#include "engine.h"
+#include "host/spin.h"
+#include "host/tally.h"
+#include "learnt.h"
+#include "leftover.h"
+#include "report/recorder.h"
+#include "settled.h"
+
+static void conclude(const struct xg_run *run, enum xg_place place, enum xg_reason reason)
+{
+    run->record->place = place;
+    run->record->reason = reason;
+}
+
+static void observe(const struct xg_run *run, enum xg_side side, double seconds, double now_s)
+{
+    xg_learnt_observe(run->conf, side, run->call, run->decision, seconds, now_s);
+}
+
+/* --- On the CPU ------------------------------------------------------------------------------- */
+
+static void compute_product(const struct xg_run *run, const struct xg_cpu *cpu)
+{
+    xg_tally_add(XG_TALLY_CORES, run->decision->cpu_threads);
+    xg_shelter_leave_to(run->shelter, cpu);
+    xg_tally_take(XG_TALLY_CORES, run->decision->cpu_threads);
+}
+
+static void compute_routine(const struct xg_run *run)
+{
+    /* A search for a pivot among NaN has no defined result: inner products that give each element
+     * its right value would still not give the caller's LAPACK the pivots that it finds alone. */
+    const int kept = run->record->gpu.nonfinite, counted = run->decision->earns;
+    double entered = xg_recorder_enter();
+    xg_tally_add(XG_TALLY_KEPT, kept);
+    xg_tally_add(XG_TALLY_COUNTED, counted);
+    xg_shelter_leave_to(run->shelter, run->cpu);
+    xg_tally_take(XG_TALLY_COUNTED, counted);
+    xg_tally_take(XG_TALLY_KEPT, kept);
+    run->record->inside_s += xg_recorder_leave(entered);
+}
+
+static void run_cpu(const struct xg_run *run)
+{
+    const struct xg_problem *problem = run->call->problem;
+    const struct xg_decision *decision = run->decision;
+    double begin = xg_clock_s();
+    if (problem)
+        compute_product(run, run->cpu);
+    else
+        compute_routine(run);
+    double end = xg_clock_s();
+    run->record->place = XG_PLACE_CPU;
+    observe(run, XG_SIDE_CPU, end - begin, end);
+    if (decision->wakes && run->cpu->pool == XG_POOL_OPENBLAS &&
+        xg_engine_state_get() == XG_ENGINE_READY)
+        run->record->spin_s = xg_spin_seconds(run->cpu->pool);
+    if (problem && decision->settled && !xg_learnt_wants_all())
+        xg_settled_add(problem);
+}
+
+/* --- On the GPU ------------------------------------------------------------------------------- */
+
+/* Why the GPU did not compute the call. */
+static enum xg_reason reason_of(const struct xg_run *run, enum xg_status status)
+{
+    const struct xg_result *result = &run->record->gpu;
+    if (status != XG_DECLINED)
+        return status == XG_ERR_WRONG ? XG_REASON_WRONG : XG_REASON_FAILED;
+    if (xg_engine_state_get() != XG_ENGINE_READY)
+        return XG_REASON_NO_GPU;
+    if (result->busy)
+        return XG_REASON_BUSY;
+    if (result->failed)
+        return XG_REASON_FAILED;
+    if (result->unserved)
+        return XG_REASON_KERNEL;
+    return run->call->problem ? XG_REASON_MEMORY : XG_REASON_ROUTINE;
+}
+
+static struct xg_patience patience_of(const struct xg_decision *decision)
+{
+    return (struct xg_patience){.takes_s = decision->gpu_s - decision->loops_s,
+                                .waits_s = decision->wait ? HUGE_VAL : decision->waits_s,
+                                .most_s = decision->wait ? 0.0 : decision->cpu_s,
+                                .threads = decision->stage_threads};
+}
+
+/* Computes the rest of the product. The order of the parts matters to in-place operations. */
+static void compute_rest(const struct xg_run *run, struct xg_leftover *rest)
+{
+    if (rest->whole)
+        compute_product(run, rest->cpu);
+    if (rest->count == 0)
+        return;
+    xg_tally_add(XG_TALLY_CORES, run->decision->cpu_threads);
+    xg_shelter_leave(run->shelter);
+    for (int64_t i = 0; i < rest->count; i++)
+        rest->cpu->part(rest->cpu->ctx, &rest->parts[i]);
+    xg_shelter_enter_again(run->shelter);
+    xg_tally_take(XG_TALLY_CORES, run->decision->cpu_threads);
+}
+
+/* False: the GPU declined, and nothing was touched. */
+static bool run_product(const struct xg_run *run)
+{
+    const struct xg_problem *problem = run->call->problem;
+    const struct xg_patience patience = patience_of(run->decision);
+    struct xg_leftover rest = {.cpu = run->cpu, .frame = __builtin_frame_address(0)};
+    const struct xg_cpu fallback = xg_leftover_cpu(&rest);
+    struct xg_result *result = &run->record->gpu;
+    double begin = xg_clock_s();
+    enum xg_status status = xg_engine_compute(problem, run->conf, &fallback, &patience, result);
+    double end = xg_clock_s();
+    compute_rest(run, &rest);
+    bool some = !rest.whole;
+    xg_leftover_fini(&rest);
+    if (status == XG_DECLINED && result->unserved)
+        xg_learnt_set_unserved(xg_problem_kind(problem));
+    if (status == XG_OK)
+        observe(run, XG_SIDE_GPU, end - begin - result->waited_s - result->verify_s, end);
+    else
+        conclude(run, some && status != XG_DECLINED ? XG_PLACE_BOTH : XG_PLACE_CPU,
+                 reason_of(run, status));
+    return status != XG_DECLINED;
+}
+
+static bool run_rest(const struct xg_run *run, const struct xg_patience *patience)
+{
+    const struct xg_cpu *cpu = run->cpu;
+    struct xg_result *result = &run->record->gpu, second = {0};
+    if (!cpu->rest)
+        return true;
+    bool done = run->decision->decomposes &&
+                xg_engine_routine(cpu->decomposition, run->conf, patience, &second) == XG_OK &&
+                cpu->solve(cpu->ctx);
+    result->up_bytes += second.up_bytes;
+    result->down_bytes += second.down_bytes;
+    result->waited_s += second.waited_s;
+    result->verify_s += second.verify_s;
+    if (second.verdict != XG_VERDICT_NONE) {
+        result->verdict = second.verdict;
+        result->deviation = second.deviation;
+    }
+    if (done)
+        return true;
+    double entered = xg_recorder_enter();
+    xg_shelter_leave(run->shelter);
+    done = cpu->rest(cpu->ctx);
+    xg_shelter_enter_again(run->shelter);
+    run->record->inside_s += xg_recorder_leave(entered);
+    return done;
+}
+
+/* False: the CPU has to compute the routine. */
+static bool run_routine(const struct xg_run *run)
+{
+    const struct xg_patience patience = patience_of(run->decision);
+    struct xg_result *result = &run->record->gpu;
+    double begin = xg_clock_s();
+    enum xg_status status = xg_engine_routine(run->call->routine, run->conf, &patience, result);
+    if (status != XG_OK || !run_rest(run, &patience)) {
+        conclude(run, XG_PLACE_CPU, status == XG_OK ? XG_REASON_ROUTINE : reason_of(run, status));
+        result->kernel = NULL;
+        return false;
+    }
+    double end = xg_clock_s();
+    observe(run, XG_SIDE_GPU, end - begin - result->waited_s - result->verify_s, end);
+    return true;
+}
+
+/* --- On both sides ---------------------------------------------------------------------------- */
+
+static enum xg_status compare(const struct xg_run *run)
+{
+    const struct xg_call *call = run->call;
+    struct xg_result *result = &run->record->gpu;
+    if (call->problem)
+        return xg_comparison_compute(call->symbol, call->problem, run->conf, run->cpu, run->shelter,
+                                     result);
+    double entered = xg_recorder_enter();
+    enum xg_status status = xg_comparison_routine(call->symbol, call->routine, run->conf, run->cpu,
+                                                  run->shelter, result);
+    run->record->inside_s += xg_recorder_leave(entered);
+    return status;
+}
+
+/* The program gets the CPU's result. */
+static void run_both(const struct xg_run *run)
+{
+    enum xg_status status = compare(run);
+    if (status == XG_OK)
+        return;
+    conclude(run, XG_PLACE_CPU, reason_of(run, status));
+    if (run->call->routine)
+        run->record->gpu.kernel = NULL;
+}
+
+bool xg_run(const struct xg_run *run, enum xg_place place, enum xg_reason reason)
+{
+    conclude(run, place, reason);
+    if (place == XG_PLACE_BOTH)
+        run_both(run);
+    else if (place == XG_PLACE_CPU || !(run->call->problem ? run_product : run_routine)(run))
+        run_cpu(run);
+    return run->record->place == XG_PLACE_GPU;
+}
