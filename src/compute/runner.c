@@ -317,6 +317,12 @@ static struct xg_gemm_args exchanged_of(const struct xg_runner *product,
     return gemm;
 }
 
+void xg_runner_choose(struct xg_runner *product)
+{
+    if (!xg_runner_splits(product) && !xg_problem_is_in_place(product->call))
+        xg_route_choose(product->route, product->recent, product->plan);
+}
+
 static enum xg_status launch(struct xg_runner *product, const struct xg_plan_run *run,
                              const struct xg_gemm_args *gemm, CUstream stream)
 {

@@ -34,19 +34,6 @@ static struct xg_recent_place *place_of(struct xg_recent *recent,
     return &recent->places[(size_t)(mixed >> 32) % XG_RECENT_PLACES];
 }
 
-/* A place is never taken for filled while it is half written. */
-static void fill(struct xg_recent_place *place, bool cublas, const struct xg_shape *shape,
-                 const struct xg_choice *choice)
-{
-    place->filled = false;
-    atomic_signal_fence(memory_order_seq_cst);
-    place->cublas = cublas;
-    place->shape = *shape;
-    place->choice = *choice;
-    atomic_signal_fence(memory_order_seq_cst);
-    place->filled = true;
-}
-
 struct xg_choice xg_recent_select(struct xg_recent *recent, const struct xg_device_facts *facts,
                                   enum xg_math math, const char *name, const struct xg_shape *shape)
 {
@@ -54,14 +41,13 @@ struct xg_choice xg_recent_select(struct xg_recent *recent, const struct xg_devi
         return xg_select(facts, math, name, shape);
     struct xg_recent_place *place = place_of(recent, facts, math, shape);
     if (!place->filled || place->cublas != facts->cublas || !xg_shape_is(&place->shape, shape)) {
-        const struct xg_choice choice = xg_select(facts, math, NULL, shape);
-        fill(place, facts->cublas, shape, &choice);
+        place->filled = false; /* until all of it is written */
+        atomic_signal_fence(memory_order_seq_cst);
+        place->choice = xg_select(facts, math, NULL, shape);
+        place->shape = *shape;
+        place->cublas = facts->cublas;
+        atomic_signal_fence(memory_order_seq_cst);
+        place->filled = true;
     }
     return place->choice;
-}
-
-void xg_recent_keep(struct xg_recent *recent, const struct xg_device_facts *facts,
-                    enum xg_math math, const struct xg_shape *shape, const struct xg_choice *choice)
-{
-    fill(place_of(recent, facts, math, shape), facts->cublas, shape, choice);
 }

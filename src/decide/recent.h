@@ -22,16 +22,11 @@ struct xg_recent {
 
 /*
  * Returns xg_select's choice. It is selected unless *recent has it; a named row is selected each
- * time. recent NULL: nothing is kept. Only one thread may use *recent at a time. A handler that
- * leaves this function by siglongjmp does no harm.
+ * time. recent NULL: nothing is kept. Only one thread may use *recent at a time; a handler may
+ * leave this function by siglongjmp.
  */
 struct xg_choice xg_recent_select(struct xg_recent *recent, const struct xg_device_facts *facts,
                                   enum xg_math math, const char *name,
                                   const struct xg_shape *shape);
-
-/* Keeps a choice that another owner has selected for a device with these facts. */
-void xg_recent_keep(struct xg_recent *recent, const struct xg_device_facts *facts,
-                    enum xg_math math, const struct xg_shape *shape,
-                    const struct xg_choice *choice);
 
 #endif

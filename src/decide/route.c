@@ -87,7 +87,6 @@ static void choose_whole(struct xg_route *route, struct xg_recent *recent,
     }
     const struct ways ways =
         ways_of(recent, &route->facts, route->math, route->kernel_name, &route->shape);
-    route->kernel = ways.kernel;
     /* If a complex problem's residues do not fit, only cuBLAS is left. */
     route->pieces =
         ways.pieces.row && xg_route_may_emulate(call) &&
@@ -106,15 +105,8 @@ void xg_route_decide(struct xg_route *route, struct xg_recent *recent,
     route->math = math;
     route->kernel_name = kernel_name;
     route->shape = xg_shape_of(call, xg_problem_instance_rows(call), call->n, call->k);
-    route->kernel = (struct xg_choice){0};
     route->pieces = false;
     choose_whole(route, recent, call);
-}
-
-void xg_route_keep(const struct xg_route *route, struct xg_recent *recent)
-{
-    if (route->kernel.row && !route->kernel_name)
-        xg_recent_keep(recent, &route->facts, route->math, &route->shape, &route->kernel);
 }
 
 void xg_route_choose(const struct xg_route *route, struct xg_recent *recent, struct xg_plan *plan)

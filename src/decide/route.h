@@ -14,7 +14,6 @@ struct xg_route {
     enum xg_math math;
     const char *kernel_name; /* for the runs: XGEMM_KERNEL, or NULL to choose */
     struct xg_shape shape;   /* of the whole problem, or of one instance of a batch */
-    struct xg_choice kernel; /* for it without pieces; of a problem in place there is none */
     struct xg_choice whole;  /* for it; no row: the device cannot compute it */
     bool pieces; /* split the operands into pieces or residues, if both fit the device memory */
 };
@@ -27,10 +26,6 @@ struct xg_route {
 void xg_route_decide(struct xg_route *route, struct xg_recent *recent,
                      const struct xg_device_facts *facts, enum xg_math math,
                      const char *kernel_name, const struct xg_problem *call);
-
-/* Hands the route's selection to the next owner: a route for the same device and problem then needs
- * none. */
-void xg_route_keep(const struct xg_route *route, struct xg_recent *recent);
 
 /* Chooses how runs without pieces are computed: selects once for each of the plan's shapes. */
 void xg_route_choose(const struct xg_route *route, struct xg_recent *recent, struct xg_plan *plan);

@@ -115,8 +115,6 @@ static enum xg_status prepare(struct xg_lane *lane, const struct xg_problem *cal
         if (!*splits)
             bytes = plan->device_bytes;
         status = xg_lane_reserve(lane, plan, bytes);
-        if (status == XG_OK && !*splits && !xg_problem_is_in_place(call))
-            xg_route_choose(route, &lane->recent, plan);
         if (status == XG_OK)
             return XG_OK;
         bool room = lane->memory.bytes >= bytes; /* then device memory is not what failed */
@@ -149,9 +147,13 @@ static struct xg_staging_direct find_direct(const struct xg_dev *dev, const stru
     return direct;
 }
 
+/* The submitter selects the kernels while the other workers begin to pack. */
 static void run_worker(void *arg, int worker)
 {
-    xg_queue_work(arg, worker);
+    struct xg_queue *queue = arg;
+    if (worker == 0)
+        xg_runner_choose(queue->pipe->product);
+    xg_queue_work(queue, worker);
 }
 
 /*
@@ -223,6 +225,7 @@ static enum xg_status run_problem(struct xg_lane *lane, const struct xg_problem 
         .call = call,
         .plan = &plan,
         .route = &route,
+        .recent = &lane->recent,
         .base = lane->memory.ptr,
         .refusals = lane->refusals,
         .all_kinds = lane->wary > 0,
