@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Measures the additional cost of a call that stays on the CPU under the preload, with a library
- * that does nothing.
- */
 /*
+ * Measures the additional cost of a call that stays on the CPU under the preload, with a library
+ * that does nothing.
+ *
  * usage: overhead [LIBRARY]    the library to preload; XG_SO, or .libs/libxgemm_shim.so
  *
  * It runs itself without and with the preload. Each figure is the minimum of many batches: the cost
@@ -16,7 +16,19 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "nothing.h"
+/* In bench/nothing.c, which ignores all arguments. */
+void cblas_sgemm(int order, int transa, int transb, int m, int n, int k, float alpha,
+                 const float *a, int lda, const float *b, int ldb, float beta, float *c, int ldc);
+void sgemm_(const char *transa, const char *transb, const int *m, const int *n, const int *k,
+            const float *alpha, const float *a, const int *lda, const float *b, const int *ldb,
+            const float *beta, float *c, const int *ldc, size_t transa_length,
+            size_t transb_length);
+void cblas_dgemm(int order, int transa, int transb, int m, int n, int k, double alpha,
+                 const double *a, int lda, const double *b, int ldb, double beta, double *c,
+                 int ldc);
+void ssyrk_(const char *uplo, const char *trans, const int *n, const int *k, const float *alpha,
+            const float *a, const int *lda, const float *beta, float *c, const int *ldc,
+            size_t uplo_length, size_t trans_length);
 
 enum { BATCH = 4000, BATCHES = 100 };
 

@@ -105,12 +105,12 @@ def draw_maths(axes, rows):
     first = [r for r in rows if r["math"] == rows[0]["math"]]
     cublas = [(intensity(r), number(r, "tflops") * number(r, "ratio") ** -1) for r in first]
     label, colour, marker = CUBLAS
-    axes.scatter(*zip(*cublas), label=label, color=colour, marker=marker, s=18, linewidth=0.9)
+    axes.plot(*zip(*cublas), marker, label=label, color=colour, markersize=4.2, markeredgewidth=0.9)
     for math_name, label, colour, marker in KERNEL_MATHS:
         points = [(intensity(r), number(r, "tflops")) for r in rows if r["math"] == math_name]
         if points:
-            axes.scatter(*zip(*points), label=f"this library, {label}", facecolor="none",
-                         edgecolor=colour, marker=marker, s=24, linewidth=0.9)
+            axes.plot(*zip(*points), marker, label=f"this library, {label}", color=colour,
+                      markerfacecolor="none", markersize=4.9, markeredgewidth=0.9)
 
 
 def draw_roofline(comments, rows, path, ceilings):

@@ -11,7 +11,7 @@
 
 #include "base/conf.h"
 #include "base/xg.h"
-#include "decide/decide.h"
+#include "decide/decision.h"
 #include "device/dev.h"
 #include "pipeline/lane.h"
 

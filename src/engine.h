@@ -8,7 +8,7 @@
 #include "base/conf.h"
 #include "base/routine.h"
 #include "base/xg.h"
-#include "decide/decide.h"
+#include "decide/decision.h"
 
 /* Describes the engine's device, the first one if there are several (all are of one kind). Returns
  * false unless the engine is READY. From any thread; a load. */

@@ -45,8 +45,9 @@ def bars_of(line, y, per_plain):
             for name, _, colour in PARTS:
                 wide = min(parts_of(line, variant)[name] / plain * per_plain,
                            LEFT + MOST * per_plain - x)
-                out.append(f'<rect x="{x:.1f}" y="{y}" width="{wide:.1f}" height="{BAR}" '
-                           f'fill="{colour}"/>')
+                if wide >= 0.05:
+                    out.append(f'<rect x="{x:.1f}" y="{y}" width="{wide:.1f}" height="{BAR}" '
+                               f'fill="{colour}"/>')
                 x += wide
             out.append(text(x + 4, y + BAR - 1, f"{work / plain:.2f}" + (" (cut)" if work > MOST * plain else ""),
                             size=8, colour="#555555"))

@@ -11,13 +11,13 @@ GROUPS = ("numpy", "scipy", "linalg", "sklearn", "c", "faiss", "torch", "octave"
 
 # Name, group, and command: a Python file and its argument, or a C program's name.
 PROGRAMS = (
-    ("network512", "numpy", "network.py 512"),
-    ("network4096", "numpy", "network.py 4096"),
-    ("search", "numpy", "search.py"),
-    ("power", "numpy", "power.py"),
-    ("als", "numpy", "als.py"),
-    ("small", "numpy", "small.py"),
-    ("short", "numpy", "short.py"),
+    ("network512", "numpy", "arrays.py network512"),
+    ("network4096", "numpy", "arrays.py network4096"),
+    ("search", "numpy", "arrays.py search"),
+    ("power", "numpy", "arrays.py power"),
+    ("als", "numpy", "arrays.py als"),
+    ("small", "numpy", "arrays.py small"),
+    ("short", "numpy", "arrays.py short"),
     ("solve", "scipy", "linear.py solve"),
     ("expm", "scipy", "linear.py expm"),
     ("polar", "scipy", "linear.py polar"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tables of the suite's runs: runs.csv in, programs.csv and programs.txt out."""
+"""Tables of the suite's runs: runs.csv in, programs.txt out."""
 import csv
 import math
 import os
@@ -122,35 +122,6 @@ def number(value, digits=3):
     return "-" if math.isnan(value) else f"{value:.{digits}f}"
 
 
-def write_csv(path, comments, lines):
-    variants = [v for v in VARIANTS if any(v in line.variants for line in lines)]
-    names = ["program", "products_of_work", "turns"]
-    for v in variants:
-        names += [f"{v}_{field}" for field in (
-            "whole_s", "whole_spread", "work_s", "work_spread", "products_s", "products_spread",
-            "gpu_s", "cpu_s", "sum_s", "waited_s")]
-    for v, b in BASELINES:
-        names += [f"{v}_of_{b}_{what}" for what in TIMES]
-    names += [f"quiet_of_plain_{what}" for what in TIMES]
-    names += ["preload_of_best_products", "run_of_best_products", "answers"]
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        file.writelines(f"# {comment}\n" for comment in comments)
-        out = csv.writer(file, lineterminator="\n")
-        out.writerow(names)
-        for line in lines:
-            cells = [line.name, number(line.share()),
-                     len(line.values("plain", "whole_s", 0))]
-            for v in variants:
-                for what in TIMES:
-                    cells += [number(line.time(v, what), 4), number(line.spread(v, what))]
-                cells += [number(line.time(v, what), 4) for what in ("gpu", "cpu", "sum", "waited")]
-            for v, b in (*BASELINES, ("quiet", "plain")):
-                cells += [number(line.ratio(v, b, what)) for what in TIMES]
-            cells += [number(ratio(line.time(v, "products"), line.best_products()))
-                      for v in ("preload", "run")]
-            out.writerow([*cells, line.answers()])
-
-
 def time_table(out, title, what, lines, variants):
     """Returns one line per program: median and spread of every variant, and the ratios to the baselines."""
     out.append("")
@@ -221,10 +192,9 @@ def text_of(comments, lines):
 
 
 def write(folder):
-    """Writes both tables of a folder's runs.csv; returns how many programs failed or differ."""
+    """Writes the table of a folder's runs.csv; returns how many programs failed or differ."""
     comments, rows = read(os.path.join(folder, "runs.csv"))
     lines = lines_of(rows)
-    write_csv(os.path.join(folder, "programs.csv"), comments, lines)
     with open(os.path.join(folder, "programs.txt"), "w", encoding="utf-8") as file:
         file.write(text_of(comments, lines))
     return sum(line.answers() != "equal" for line in lines)

@@ -3,7 +3,8 @@
 #ifndef XG_POLICY_H
 #define XG_POLICY_H
 
-#include "decide/decide.h"
+#include "base/problem.h"
+#include "decide/decision.h"
 
 /* m * n * k. */
 double xg_policy_mnk(const struct xg_problem *call);

@@ -4,9 +4,7 @@
 . "$srcdir/tests/install/lib"
 needs_tool cmake
 install_to "$tmp/own"
-quiet_stub "$tmp/libone.so"
-compile -shared -fPIC -DPROGRAM_LIBRARY -o "$tmp/libmiddle.so" "$srcdir/tests/install/program.c" \
-    -L"$tmp" -Wl,-rpath,"$tmp" -lone
+libraries
 version=$(sed -n 's/^Version: //p' "$libdir/pkgconfig/xgemm-shim.pc")
 
 mkdir "$tmp/project"

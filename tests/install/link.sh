@@ -9,10 +9,9 @@ pc=$(flags --cflags --libs)
 # A program finds the library by its own path, as on that page.
 ours="-Wl,-rpath,$(flags --variable=libdir)"
 
-quiet_stub "$tmp/libone.so"
+libraries
 one="-L$tmp -Wl,-rpath,$tmp -lone"
 source=$srcdir/tests/install/program.c
-compile -shared -fPIC -DPROGRAM_LIBRARY -o "$tmp/libmiddle.so" "$source" $one
 middle="-DPROGRAM_CALLS -L$tmp -Wl,-rpath,$tmp -lmiddle"
 
 for linker in bfd gold lld; do

@@ -7,9 +7,7 @@ needs_tool ninja
 needs_tool pkg-config
 install_to "$tmp/own"
 flags --exists || skip "pkg-config does not find the BLAS that was configured"
-quiet_stub "$tmp/libone.so"
-compile -shared -fPIC -DPROGRAM_LIBRARY -o "$tmp/libmiddle.so" "$srcdir/tests/install/program.c" \
-    -L"$tmp" -Wl,-rpath,"$tmp" -lone
+libraries
 
 mkdir "$tmp/project"
 cp "$srcdir/tests/install/program.c" "$tmp/project/program.c"

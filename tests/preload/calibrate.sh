@@ -78,19 +78,9 @@ if has_engine; then
 fi
 
 # one NAME=VALUE...: runs a program with one large product, preloaded; messages are in $tmp/err.
-$CC $test_flags $XG_BLAS_CFLAGS -x c -o "$tmp/one" - $XG_BLAS_LIBS <<'END' || exit 99
-#include <cblas.h>
-static float a[200 * 200], b[200 * 200], c[200 * 200];
-int main(void)
-{
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, 200, 200, 200, 1, a, 200, b, 200, 0, c,
-                200);
-    return 0;
-}
-END
+compile $XG_BLAS_CFLAGS -o "$tmp/one" "$srcdir/tests/install/program.c" $XG_BLAS_LIBS
 one() {
-    preloaded "$@" "$tmp/one" >"$tmp/out" 2>"$tmp/err" || fail "$*: exit status $?"
-    [ ! -s "$tmp/out" ] || fail "$*: prints to standard output"
+    right "$*" preloaded "$@" "$tmp/one"
 }
 one XGEMM_VERBOSE=2
 grep -q 'calibrated by .*/xgemm/cpu-' "$tmp/err" || fail "not read: $(cat "$tmp/err")"

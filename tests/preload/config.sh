@@ -6,10 +6,8 @@
 needs_plain_library
 run=$builddir/tools/xgemm-run
 [ -x "$run" ] || skip "$run has not been built"
-for name in $(env | sed -n 's/^\(XGEMM_[A-Z_]*\)=.*/\1/p') OPENBLAS_THREAD_TIMEOUT GOMP_SPINCOUNT OMP_WAIT_POLICY \
-    LD_PRELOAD XDG_CONFIG_HOME; do
-    unset "$name"
-done
+forget_settings
+unset OPENBLAS_THREAD_TIMEOUT GOMP_SPINCOUNT OMP_WAIT_POLICY LD_PRELOAD XDG_CONFIG_HOME
 export HOME="$tmp/home" XGEMM_SHIM_LIB="$XG_SO"
 user=$HOME/.config/xgemm/xgemm.conf
 system=$("$run" --help | sed -n "s/.*goes before the system's, \(.*\)\.\$/\1/p")

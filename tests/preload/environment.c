@@ -39,7 +39,7 @@ static int other(void)
 
 static int (*choose(void))(void)
 {
-    return getenv("OPENBLAS_THREAD_TIMEOUT") ? other : one;
+    return getenv("OPENBLAS_THREAD_TIMEOUT") || getenv("XT_NONE") || getenv("") ? other : one;
 }
 
 int environment_chosen(void) __attribute__((ifunc("choose")));

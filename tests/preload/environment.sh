@@ -92,22 +92,28 @@ END
     [ "$said" = "behind - 20" ] || fail "another getenv behind: $said"
 fi
 
-# A resolver calls getenv while names are bound: it chooses as without the library.
+# A resolver calls getenv while names are bound, lazily or at once: it chooses as without the library.
+# It takes each path through getenv, and the program takes its function's address.
 if [ "$XG_SANITIZER" = no ]; then
-    compile -shared -fPIC -DENVIRONMENT_CHOSEN -Wl,-soname,libchosen.so -o "$tmp/libchosen.so" \
-        "$srcdir/tests/preload/environment.c"
-    compile -shared -fPIC -DENVIRONMENT_TABLE -Wl,-soname,libtable.so -o "$tmp/libtable.so" \
-        "$srcdir/tests/preload/environment.c" "$tmp/libchosen.so" -Wl,-rpath,"$tmp"
     cat >"$tmp/linked.c" <<'END'
 #include <stdio.h>
 extern int (*const environment_table[])(void);
 int main(void) { return printf("chosen %d\n", environment_table[0]()) < 0; }
 END
-    compile -o "$tmp/linked" "$tmp/linked.c" "$tmp/libtable.so" "$tmp/libchosen.so" -Wl,-rpath,"$tmp"
-    for how in LD_BIND_NOW=1 XGEMM_SPIN=keep XGEMM_SPIN=short; do
-        alone=$(env $how "$tmp/linked" 2>&1)
-        said=$(preloaded $how "$tmp/linked" 2>&1)
-        [ "$alone" = "chosen 1" ] && [ "$said" = "$alone" ] || fail "a resolver, $how: $alone; preloaded $said"
+    for link in -Wl,-z,lazy -Wl,-z,now; do
+        compile -shared -fPIC $link -DENVIRONMENT_CHOSEN -Wl,-soname,libchosen.so -o "$tmp/libchosen.so" \
+            "$srcdir/tests/preload/environment.c"
+        compile -shared -fPIC -DENVIRONMENT_TABLE -Wl,-soname,libtable.so -o "$tmp/libtable.so" \
+            "$srcdir/tests/preload/environment.c" "$tmp/libchosen.so" -Wl,-rpath,"$tmp"
+        compile -o "$tmp/linked" "$tmp/linked.c" "$tmp/libtable.so" "$tmp/libchosen.so" -Wl,-rpath,"$tmp"
+        for how in LD_BIND_NOW= LD_BIND_NOW=1; do
+            for spin in keep short; do
+                alone=$(env $how "$tmp/linked" 2>&1)
+                said=$(preloaded $how XGEMM_SPIN=$spin "$tmp/linked" 2>&1)
+                [ "$alone" = "chosen 1" ] && [ "$said" = "$alone" ] ||
+                    fail "a resolver in a library linked with $link, $how, $spin: $alone; preloaded $said"
+            done
+        done
     done
 fi
 
@@ -142,23 +148,7 @@ END
         env LD_PRELOAD="$order" /bin/ls / >"$tmp/out" 2>&1 || fail "ls with string functions that ask, $order: $(cat "$tmp/out")"
     done
 
-    # Resolvers that take each path through getenv, bound lazily or at once.
-    cat >"$tmp/resolver.c" <<'END'
-#include <stdlib.h>
-static int one(void) { return 1; }
-static int other(void) { return 2; }
-static int (*choose(void))(void) { return getenv("OPENBLAS_THREAD_TIMEOUT") || getenv("XT_NONE") || getenv("") ? other : one; }
-int environment_chosen(void) __attribute__((ifunc("choose")));
-END
-    for link in -Wl,-z,lazy -Wl,-z,now; do
-        compile -shared -fPIC $link -Wl,-soname,libchosen.so -o "$tmp/libchosen.so" "$tmp/resolver.c"
-        for how in LD_BIND_NOW= LD_BIND_NOW=1; do
-            said=$(preloaded $how XGEMM_SPIN=short "$tmp/linked" 2>&1)
-            [ "$said" = "chosen 1" ] || fail "a resolver in a library linked with $link, $how: $said"
-        done
-    done
-
-    # The same in resolvers of functions that this library is bound to, while the dynamic linker
+    # Resolvers as above, but of functions that this library is bound to, while the dynamic linker
     # binds them. The resolvers also make system calls that fail.
     cat >"$tmp/resolvers.c" <<'END'
 #define _GNU_SOURCE
@@ -222,19 +212,15 @@ END
     # A process that may make no system calls but write and exit_group.
     cat >"$tmp/filtered.c" <<'END'
 #include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#define ALLOW(number) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+#include "tests/support/filter.h"
 int main(void)
 {
-    struct sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-                                 ALLOW(SYS_write), ALLOW(SYS_exit_group),
+    struct sock_filter code[] = {FILTER_NUMBER, FILTER_ALLOW(SYS_write), FILTER_ALLOW(SYS_exit_group),
                                  BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)};
     struct sock_fprog filter = {sizeof code / sizeof code[0], code};
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter))
@@ -246,7 +232,7 @@ int main(void)
     _exit(0);
 }
 END
-    if $CC -o "$tmp/filtered" "$tmp/filtered.c" 2>"$tmp/err"; then
+    if $CC -iquote "$srcdir" -o "$tmp/filtered" "$tmp/filtered.c" 2>"$tmp/err"; then
         for how in XGEMM_SPIN=short:2 XGEMM_SPIN=keep:- XGEMM_MODE=cpu:- XGEMM_MODE=auto:-; do
             said=$(preloaded "${how%:*}" "$tmp/filtered" 2>&1)
             [ $? = 77 ] || [ "$said" = "${how#*:}" ] || fail "a process that filtered itself asks, $how: $said"

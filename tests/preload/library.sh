@@ -8,12 +8,10 @@ blas_program library
 
 # A disk that does not answer for files whose name is in $XT_SLOW, and is slow at each step for
 # those in $XT_PAUSE. The library waits 30 s for a step; with $XT_HURRY waits of more than 20 s take
-# a hundredth of their time. The machine's own toolkit is hidden.
+# a hundredth of their time.
 cat >"$tmp/disk.c" <<'C'
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,16 +38,6 @@ static int names(const char *variable, const char *path)
 {
     return getenv(variable) && strstr(path, getenv(variable));
 }
-int open(const char *path, int flags, ...)
-{
-    int (*next)(const char *, int, ...) = (int (*)(const char *, int, ...))dlsym(RTLD_NEXT, "open");
-    va_list arguments;
-    va_start(arguments, flags);
-    int mode = va_arg(arguments, int);
-    va_end(arguments);
-    errno = ENOENT;
-    return !strncmp(path, "/usr/local/cuda", 15) ? -1 : next(path, flags, mode);
-}
 ssize_t pread(int file, void *to, size_t bytes, off_t offset)
 {
     ssize_t (*next)(int, void *, size_t, off_t) =
@@ -64,6 +52,9 @@ ssize_t pread(int file, void *to, size_t bytes, off_t offset)
 }
 C
 $CC -shared -fPIC -o "$tmp/disk.so" "$tmp/disk.c" -ldl || exit 99
+interposer
+export XT_FILES='2 /usr/local/cuda*' # hides the machine's own toolkit
+preloads=$tmp/disk.so:$tmp/interpose.so:$preload
 echo 'int xt_module;' >"$tmp/module.c"
 $CC -shared -fPIC -o "$tmp/module.so" "$tmp/module.c" || exit 99
 
@@ -80,7 +71,7 @@ runs() {
     runs_what=$1
     shift
     env XGEMM_MODE=gpu XGEMM_STATS=1 XGEMM_VERBOSE=2 OPENBLAS_NUM_THREADS=1 LD_LIBRARY_PATH="$tmp/cuda" \
-        LD_PRELOAD="$tmp/disk.so:$preload" timeout -s KILL 20 env "$@" >"$tmp/out" 2>"$tmp/err" ||
+        LD_PRELOAD="$preloads" timeout -s KILL 20 env "$@" >"$tmp/out" 2>"$tmp/err" ||
         fail_with "$runs_what: exit status $?" "$tmp/out" "$tmp/err"
 }
 
@@ -151,16 +142,22 @@ while read -r file what uses setting; do
     done
 done <"$tmp/libraries"
 
-# cuBLAS 12 in two halves: the first one needs the second one, or is a filter of it.
+# half FOLDER [NEEDS]: puts both halves of cuBLAS 12 into it.
 echo 'int cublasLtCreate(void); int cublasLtCreate(void) { return 0; }' >"$tmp/half.c"
 $CC -shared -fPIC -s -Wl,-soname,libcublasLt.so.12 -o "$tmp/libcublasLt.so.12" "$tmp/half.c" || exit 99
+half() {
+    mkdir -p "$1"
+    cp "$tmp/libcublasLt.so.12" "$1"
+    $CC -shared -fPIC -Wl,-soname,libcublas.so.12 -Wl,--no-as-needed -o "$1/libcublas.so.12" \
+        "$XG_FAKEDRV_DIR/libcublas.so.13" "${2-$tmp/libcublasLt.so.12}" -Wl,--enable-new-dtags -Wl,-rpath,"\$ORIGIN:$XG_FAKEDRV_DIR" || exit 99
+}
+
+# The first half needs the second one, or is a filter of it.
 for needs in "$tmp/libcublasLt.so.12" -Wl,-f,libcublasLt.so.12 -Wl,-F,libcublasLt.so.12; do
     for kind in sound short fifo folder text; do
         fresh
         rm "$tmp/cuda/libcublas.so.13"
-        cp "$tmp/libcublasLt.so.12" "$tmp/cuda"
-        $CC -shared -fPIC -Wl,-soname,libcublas.so.12 -Wl,--no-as-needed -o "$tmp/cuda/libcublas.so.12" \
-            "$XG_FAKEDRV_DIR/libcublas.so.13" "$needs" -Wl,-rpath,"\$ORIGIN:$XG_FAKEDRV_DIR" || exit 99
+        half "$tmp/cuda" "$needs"
         [ $kind = sound ] || made "$kind" "$tmp/cuda/libcublasLt.so.12"
         runs "half, $kind" XGEMM_KERNEL=cublas "$tmp/library" a
         [ "$(cat "$tmp/out")" = right ] || fail_with "half, $needs, $kind: answer" "$tmp/out" "$tmp/err"
@@ -173,12 +170,6 @@ for needs in "$tmp/libcublasLt.so.12" -Wl,-f,libcublasLt.so.12 -Wl,-F,libcublasL
 done
 
 # A damaged copy of a needed library does not exclude the copies in other folders. pip's are sound.
-half() { # FOLDER: both halves of cuBLAS 12
-    mkdir -p "$1"
-    cp "$tmp/libcublasLt.so.12" "$1"
-    $CC -shared -fPIC -Wl,-soname,libcublas.so.12 -Wl,--no-as-needed -o "$1/libcublas.so.12" \
-        "$XG_FAKEDRV_DIR/libcublas.so.13" "$tmp/libcublasLt.so.12" -Wl,-rpath,"$XG_FAKEDRV_DIR" || exit 99
-}
 fresh
 rm "$tmp/cuda/libcublas.so.13"
 half "$tmp/cuda"
@@ -186,15 +177,16 @@ half "$tmp/cuda"
 half "$tmp/site-packages/nvidia/cublas/lib"
 cp "$tmp/module.so" "$tmp/site-packages"
 chmod -R go-w "$tmp/site-packages"
-runs "two copies" LD_PRELOAD="$tmp/disk.so:$preload:$tmp/site-packages/module.so" XGEMM_KERNEL=cublas "$tmp/library" a
+preloads=$preloads:$tmp/site-packages/module.so
+runs "two copies" XGEMM_KERNEL=cublas "$tmp/library" a
 says "two copies" "libcublasLt.so.12: not an ELF file"
 says "two copies" "cuBLAS: $tmp/site-packages/nvidia/cublas/lib/libcublas.so.12"
 says "two copies" 'xgemm: cblas_sgemm .*: GPU cublas'
 half "$tmp/cuda"
-runs "two copies, given up" LD_PRELOAD="$tmp/disk.so:$preload:$tmp/site-packages/module.so" XGEMM_KERNEL=cublas \
-    XT_SLOW=cuda/libcublasLt.so.12 XT_HURRY=1 "$tmp/library" a
+runs "two copies, given up" XGEMM_KERNEL=cublas XT_SLOW=cuda/libcublasLt.so.12 XT_HURRY=1 "$tmp/library" a
 says "two copies, given up" "ignoring $tmp/cuda/libcublasLt.so.12: it did not answer in 30000 ms"
 says "two copies, given up" 'xgemm: cblas_sgemm .*: GPU cublas'
+preloads=${preloads%:*}
 
 # The dynamic linker does not read the file where the stack's program header says.
 fresh

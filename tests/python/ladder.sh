@@ -6,9 +6,7 @@ notebook=$srcdir/kernels/ladder/ladder.ipynb
 judge=$srcdir/tests/python/ladder.py
 find_python 'import matplotlib, numpy, sys; sys.exit(sys.version_info < (3, 8))' || python=
 unset LD_PRELOAD OPENBLAS_THREAD_TIMEOUT GOMP_SPINCOUNT
-for variable in $(env | sed -n 's/^\(XGEMM_[A-Z_]*\)=.*/\1/p'); do
-    unset "$variable"
-done
+forget_settings
 
 # The check refuses a notebook with the output of a run.
 "${python:-python3}" "$judge" "$notebook" || fail "the notebook"

@@ -6,9 +6,7 @@ needs_plain_library
 # Takes the machine's first Python that has NumPy.
 find_python 'import numpy, sys; sys.exit(sys.version_info < (3, 8))' ||
     skip "no Python from 3.8 on has NumPy here"
-for variable in $(env | sed -n 's/^\(XGEMM_[A-Z_]*\)=.*/\1/p'); do
-    unset "$variable"
-done
+forget_settings
 unset LD_PRELOAD OPENBLAS_THREAD_TIMEOUT GOMP_SPINCOUNT OMP_WAIT_POLICY PYTHONPATH
 
 # The layout of the wheel (python/build_wheel).

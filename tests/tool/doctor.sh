@@ -5,10 +5,8 @@
 needs_plain_library
 doctor=$builddir/tools/xgemm-doctor
 [ -x "$doctor" ] || skip "$doctor has not been built"
-for name in $(env | sed -n 's/^\(XGEMM_[A-Z_]*\)=.*/\1/p') LD_PRELOAD CUDA_VISIBLE_DEVICES container \
-    OMP_WAIT_POLICY OPENBLAS_THREAD_TIMEOUT OPENBLAS_NUM_THREADS; do
-    unset "$name"
-done
+forget_settings
+unset LD_PRELOAD CUDA_VISIBLE_DEVICES container OMP_WAIT_POLICY OPENBLAS_THREAD_TIMEOUT OPENBLAS_NUM_THREADS
 export TMPDIR="$tmp" HOME="$tmp" XDG_CACHE_HOME="$tmp/cache" XGEMM_SHIM_LIB="$XG_SO" XGEMM_CONFIG=
 mkdir "$tmp/cache"
 fake=LD_LIBRARY_PATH=$tmp
@@ -50,6 +48,15 @@ silent() {
     if grep -q "\"id\":\"$1\"" "$tmp/json"; then
         fail "$what: finds $1"
     fi
+}
+# diagnoses: of each line "STATUS ID WORDS [NAME=VALUE...] ARGUMENT...", doctor ends with STATUS and
+# finds ID with WORDS, a pattern without blanks ("-": any).
+diagnoses() {
+    while read -r row_status row_id row_words row_arguments; do
+        doctor "$row_status" $row_arguments
+        [ "$row_words" != - ] || row_words=
+        finds "$row_id" "$row_words"
+    done
 }
 says() {
     grep -q -e "$1" "$tmp/json" || fail_with "$what: does not say $1" "$tmp/json"
@@ -137,33 +144,25 @@ silent run.message
 mkfifo "$tmp/fifo"
 doctor $wrong XGEMM_LOG="$tmp/fifo" "$tmp/linked" own
 says '"name":"cblas_sgemm","where":"CPU"'
-doctor $wrong "$tmp/linked"
-finds run.no-calls
-doctor $wrong "$tmp/main"
-finds run.no-blas
 doctor $wrong "$tmp/main" open "$tmp/plugin.so"
 silent blas.deepbind
 says '"name":"cblas_sgemm","where":"CPU"'
-doctor 1 "$tmp/main" deep "$tmp/plugin.so"
-finds blas.deepbind 'plugin.so calls cblas_sgemm of .*libkitblas.so'
-doctor 1 "$tmp/main" apart "$tmp/plugin.so"
-finds blas.dlmopen plugin.so
-doctor 1 "$tmp/main" handle "$tmp/libkitblas.so"
-finds blas.dlsym libkitblas.so
-for kind in symbolic protected; do
-    doctor 1 "$tmp/main" open "$tmp/$kind.so"
-    finds blas.symbolic "$kind.so"
-done
-doctor 1 "$tmp/main" open "$tmp/hidden.so"
-finds blas.inside hidden.so
-doctor 1 "$tmp/main" open "$tmp/mkl.so"
-finds blas.mkl-inside mkl.so
+diagnoses <<END
+$wrong run.no-calls - $tmp/linked
+$wrong run.no-blas - $tmp/main
+1 blas.deepbind plugin.so.calls.cblas_sgemm.of.*libkitblas.so $tmp/main deep $tmp/plugin.so
+1 blas.dlmopen plugin.so $tmp/main apart $tmp/plugin.so
+1 blas.dlsym libkitblas.so $tmp/main handle $tmp/libkitblas.so
+1 blas.symbolic symbolic.so $tmp/main open $tmp/symbolic.so
+1 blas.symbolic protected.so $tmp/main open $tmp/protected.so
+1 blas.inside hidden.so $tmp/main open $tmp/hidden.so
+1 blas.in-program $tmp/inside $tmp/inside own
+1 blas.mkl-inside mkl.so $tmp/main open $tmp/mkl.so
+END
 silent blas.inside
 doctor $wrong "$tmp/main" open "$tmp/partly.so"
 finds blas.mkl-partly partly.so
 says '"name":"cblas_sgemm","where":"CPU"'
-doctor 1 "$tmp/inside" own
-finds blas.in-program "$tmp/inside"
 # The same for functions other than SGEMM: an operation in doubles and a routine of LAPACK.
 for name in cblas_dgemm dpotrf_; do
     as="-DDOCTOR_NAME=$name -DDOCTOR_REAL=double"
@@ -178,21 +177,16 @@ for name in cblas_dgemm dpotrf_; do
     doctor $wrong "$tmp/linked_other" own
     says "\"imports\":\\[\"$name\"\\],\"defines\":\\[\\],\"inside\":\\[\\],\"bound_to_library\":\\[\"$name\"\\]"
     says "\"name\":\"$name\",\"where\":\"CPU\""
-    doctor $wrong "$tmp/linked_other"
-    finds run.no-calls
-    doctor 1 "$tmp/other" deep "$tmp/plugin_other.so"
-    finds blas.deepbind "plugin_other.so calls $name of .*libotherblas.so"
-    doctor 1 "$tmp/other" apart "$tmp/plugin_other.so"
-    finds blas.dlmopen plugin_other.so
-    doctor 1 "$tmp/other" handle "$tmp/libotherblas.so"
-    finds blas.dlsym libotherblas.so
-    doctor 1 "$tmp/other" open "$tmp/symbolic_other.so"
-    finds blas.symbolic symbolic_other.so
-    doctor 1 "$tmp/other" open "$tmp/hidden_other.so"
-    finds blas.inside hidden_other.so
+    diagnoses <<END
+$wrong run.no-calls - $tmp/linked_other
+1 blas.deepbind plugin_other.so.calls.$name.of.*libotherblas.so $tmp/other deep $tmp/plugin_other.so
+1 blas.dlmopen plugin_other.so $tmp/other apart $tmp/plugin_other.so
+1 blas.dlsym libotherblas.so $tmp/other handle $tmp/libotherblas.so
+1 blas.symbolic symbolic_other.so $tmp/other open $tmp/symbolic_other.so
+1 blas.in-program $tmp/inside_other.($name) $tmp/inside_other own
+1 blas.inside hidden_other.so $tmp/other open $tmp/hidden_other.so
+END
     silent run.no-blas
-    doctor 1 "$tmp/inside_other" own
-    finds blas.in-program "$tmp/inside_other ($name)"
     if $CC -static -O1 -DDOCTOR_MAIN -DDOCTOR_RUN '-DDOCTOR_BLAS="default"' $as -o "$tmp/static_other" \
         "$srcdir/tests/tool/doctor.c" 2>/dev/null; then
         doctor 1 "$tmp/static_other" own
@@ -337,29 +331,25 @@ if [ -n "$musl" ] && "$musl" -O1 -o "$tmp/of_musl" "$tmp/musl.c" && "$tmp/of_mus
 fi
 
 cp "$tmp/main" "$tmp/privileged" && chmod u+s "$tmp/privileged"
-doctor 1 "$tmp/privileged"
-finds program.set-user-id
 loader=$($READELF -l "$tmp/main" | sed -n 's/.*interpreter: \(.*\)\]/\1/p')
 cp "$loader" "$tmp/ld-musl-here.so.1"
 build musl -DDOCTOR_MAIN -Wl,--dynamic-linker="$tmp/ld-musl-here.so.1"
-doctor 1 "$tmp/musl"
-finds program.musl
 cp "$tmp/main" "$tmp/foreign"
 printf '\001' | dd of="$tmp/foreign" bs=1 seek=4 conv=notrunc 2>/dev/null
-doctor 1 "$tmp/foreign"
-finds program.foreign
-says '"ran":false'
-doctor 1 "$tmp/nowhere"
-finds program.missing "$tmp/nowhere"
 echo text >"$tmp/text"
-doctor 1 "$tmp/text"
-finds program.closed
-chmod +x "$tmp/text"
-doctor 1 "$tmp/text"
-finds program.unknown
-echo '#!/nonexistent/shell' >"$tmp/text"
-doctor 1 "$tmp/text"
-finds program.interpreter /nonexistent/shell
+echo text >"$tmp/closed"
+echo '#!/nonexistent/shell' >"$tmp/shell"
+chmod +x "$tmp/text" "$tmp/shell"
+diagnoses <<END
+1 program.set-user-id - $tmp/privileged
+1 program.musl - $tmp/musl
+1 program.missing $tmp/nowhere $tmp/nowhere
+1 program.closed - $tmp/closed
+1 program.unknown - $tmp/text
+1 program.interpreter /nonexistent/shell $tmp/shell
+1 program.foreign - $tmp/foreign
+END
+says '"ran":false'
 $CC -shared -o "$tmp/libgone.so" -Wl,-soname,libgone.so -x c /dev/null || exit 99
 $CC -O1 -DDOCTOR_MAIN -o "$tmp/gone" "$srcdir/tests/tool/doctor.c" -Wl,--no-as-needed \
     "$tmp/libgone.so" -ldl || exit 99
@@ -469,31 +459,23 @@ for bytes in 10 1000 100000 $(($(wc -c <"$XG_SO") - 1)); do
 done
 LC_ALL=C sed 's/xg_images/xg_imagez/g' "$XG_SO" >"$tmp/libxgemm_shim.so"
 reads_none
-doctor 1 CUDA_VISIBLE_DEVICES= FAKECUDA_DEVICES=0
-finds device.hidden '(empty)'
+diagnoses <<'END'
+1 device.none - FAKECUDA_DEVICES=0
+1 driver.failed nvidia-smi FAKECUDA_FAIL=cuInit:1:999:always
+1 driver.failed stub FAKECUDA_FAIL=cuInit:1:34:always
+1 device.ordinal - XGEMM_DEVICES=5
+1 device.context out.of.memory FAKECUDA_FAIL=cuDevicePrimaryCtxRetain:1:2:always
+0 device.exclusive - FAKECUDA_COMPUTE_MODE=3
+1 device.taken - FAKECUDA_COMPUTE_MODE=3 FAKECUDA_FAIL=cuDevicePrimaryCtxRetain:1:46:always
+1 device.prohibited - FAKECUDA_COMPUTE_MODE=2
+1 device.memory 0.40.GB FAKECUDA_MEM=400000000
+1 kernels.architecture 9.0 FAKECUDA_FAIL=cuModuleLoadData:1:209:always
+0 device.cublas-only 7.0 FAKECUDA_SM=70
+0 link.unmeasured - FAKECUDA_FAIL=cuMemHostAlloc:1:2:always
+0 link.slow - FAKECUDA_DELAY_US=20000
+1 device.hidden (empty) CUDA_VISIBLE_DEVICES= FAKECUDA_DEVICES=0
+END
 silent device.none
-doctor 1 FAKECUDA_DEVICES=0
-finds device.none
-doctor 1 FAKECUDA_FAIL=cuInit:1:999:always
-finds driver.failed nvidia-smi
-doctor 1 FAKECUDA_FAIL=cuInit:1:34:always
-finds driver.failed stub
-doctor 1 XGEMM_DEVICES=5
-finds device.ordinal
-doctor 1 FAKECUDA_FAIL=cuDevicePrimaryCtxRetain:1:2:always
-finds device.context 'out of memory'
-doctor 0 FAKECUDA_COMPUTE_MODE=3
-finds device.exclusive
-doctor 1 FAKECUDA_COMPUTE_MODE=3 FAKECUDA_FAIL=cuDevicePrimaryCtxRetain:1:46:always
-finds device.taken
-doctor 1 FAKECUDA_COMPUTE_MODE=2
-finds device.prohibited
-doctor 1 FAKECUDA_MEM=400000000
-finds device.memory '0.40 GB'
-doctor 1 FAKECUDA_FAIL=cuModuleLoadData:1:209:always
-finds kernels.architecture '9.0'
-doctor 0 FAKECUDA_SM=70
-finds device.cublas-only '7.0'
 echo 'void dgesv_(void); void solve(int n); void solve(int n) { if (n) dgesv_(); }' |
     $CC $shared -o "$tmp/libsolve.so" -Wl,-z,lazy -x c - || exit 99
 echo 'void solve(int n); int main(void) { solve(0); }' |
@@ -505,25 +487,18 @@ doctor 0 "$tmp/solver"
 says '"file":"[^"]*libsolve.so"[^}]*"lapack":true'
 silent lapack.off
 silent cusolver.missing
-doctor 0 FAKECUDA_FAIL=cuMemHostAlloc:1:2:always
-finds link.unmeasured
-doctor 0 FAKECUDA_DELAY_US=20000
-finds link.slow
 
 # Products: where they ran, and why.
 doctor 0 XGEMM_MODE=gpu "$tmp/linked" own
 says '"where":"GPU"'
-doctor 0 "$tmp/linked" own
-finds run.earning '1 product '
-doctor 0 "$tmp/linked" multiply 8
-finds run.small
-doctor 1 XGEMM_MODE=gpu FAKECUDA_DEVICES=0 "$tmp/linked" own
-finds run.no-gpu
-doctor 1 XGEMM_MODE=gpu FAKECUDA_FAIL=exec:1:700 "$tmp/linked" own
-finds run.failures
+diagnoses <<END
+0 run.earning 1.product.( $tmp/linked own
+0 run.small - $tmp/linked multiply 8
+1 run.no-gpu - XGEMM_MODE=gpu FAKECUDA_DEVICES=0 $tmp/linked own
+1 run.memory - XGEMM_MODE=gpu XGEMM_MEM_LIMIT=1K $tmp/linked own
+1 run.failures - XGEMM_MODE=gpu FAKECUDA_FAIL=exec:1:700 $tmp/linked own
+END
 finds run.message
-doctor 1 XGEMM_MODE=gpu XGEMM_MEM_LIMIT=1K "$tmp/linked" own
-finds run.memory
 
 # Files that are no drivers: one crashes the process that loads it, one is empty; and no file.
 mkdir "$tmp/crash" "$tmp/empty"

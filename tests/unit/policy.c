@@ -14,9 +14,7 @@ static struct xg_policy policy;
 
 enum { GPU = 1 << XG_RESOURCE_GPU }; /* all that these products need */
 static double clock_s;
-
 #define SPIN_S 0.134
-
 static double spin_s; /* of the CPU library's threads */
 
 static void begin(int cores)

@@ -324,8 +324,61 @@ static void test_slow_at_first(void)
     XT_CHECK(last_on_gpu > LAST * 9 / 10, "%d of the last %d", last_on_gpu, (int)LAST);
 }
 
+/* The two calls that doc/developer/call.md follows. */
+static void test_walk(void)
+{
+    static const struct {
+        double left_s; /* of the start; 0: it has not begun */
+        double cpu_s;  /* that the call took */
+        enum xg_reason reason;
+        bool start, wait;
+    } rows[] = {
+        {0, 137e-3, XG_REASON_EARNING, false, false},
+        {0, 150e-3, XG_REASON_STARTING, true, false},
+        {0.25, 150e-3, XG_REASON_STARTING, false, false},
+        {0.15, 10e-3, XG_REASON_STARTING, false, false},
+        {0.14, 10e-3, XG_REASON_MODEL, false, true},
+    };
+    const struct xg_problem call = shape(4096);
+    begin(17e-3);
+    xg_model_leave_exit(&policy.model);
+    clock_s += 10.0;
+    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
+        const bool cold = rows[row].left_s == 0;
+        if (!cold)
+            policy.ledger.begun_s[XG_RESOURCE_GPU] = clock_s - (0.4 - rows[row].left_s);
+        const struct xg_decision d =
+            decide_at(clock_s, cold ? XG_ENGINE_COLD : XG_ENGINE_STARTING, &call);
+        XT_CHECK(fabs(d.cpu_s - 0.1365) < 1e-4 && fabs(d.gpu_s - 3.2e-3) < 1e-5, "%g, %g s",
+                 d.cpu_s, d.gpu_s);
+        XT_CHECK(d.reason == rows[row].reason && d.start == rows[row].start &&
+                     d.wait == rows[row].wait,
+                 "row %d: %s", (int)row, xg_reason_text(d.reason));
+        policy.feedback = (struct xg_feedback){0};
+        observe(&call, &d, rows[row].cpu_s);
+    }
+    for (int64_t n = 2200; n <= 2700; n += 500) {
+        static double memory[1];
+        const struct xg_routine syevd = {
+            .name = XG_ROUTINE_SYEVD,
+            .type = XG_TYPE_D,
+            .vectors = XG_VECTORS_ALL,
+            .m = n,
+            .n = n,
+            .operand = {[XG_SLOT_A] = {memory, n, n, n}, [XG_SLOT_W] = {memory, n, 1, n}}};
+        const struct xg_situation now = {.now_s = 1};
+        struct xg_decision d;
+        begin(17e-3);
+        xg_decide(&policy, &conf, &(struct xg_call){.routine = &syevd}, &now, &d);
+        XT_CHECK(fabs(d.cpu_s - (n == 2700 ? 0.98 : 0.593)) < 1e-3, "%g s", d.cpu_s);
+        XT_CHECK(d.start == (n == 2700) && d.wait == (n == 2700), "%ld", (long)n);
+        XT_CHECK(n == 2200 || (fabs(d.start_s - 1.8) < 1e-9 && fabs(d.gpu_s - 0.054) < 1e-3));
+    }
+}
+
 int main(void)
 {
+    test_walk();
     test_residues();
     test_disturbed_minute();
     test_forever_awake();
