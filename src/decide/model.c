@@ -176,6 +176,17 @@ double xg_model_cpu_seconds(const struct xg_model *model, const struct xg_proble
     return fmin(all, CPU_ALONE_CALL_S + 2.0 * flops / flops_alone(model));
 }
 
+/* As fmax and fmin, but without a function call: a decision takes 0.2 us in all. */
+static double larger(double x, double y)
+{
+    return x > y ? x : y;
+}
+
+static double smaller(double x, double y)
+{
+    return x < y ? x : y;
+}
+
 /* Makes *one what the device computes as one product: an instance of a batch whose instances run
  * one after the other, or all rows of a batch. */
 static void state_as_one(struct xg_problem *one, struct xg_device_facts *facts)
@@ -211,14 +222,14 @@ double xg_model_route_seconds(const struct xg_model *model, const struct xg_conf
     double share = xg_problem_products(call) / whole;
     double launches = (double)(xg_problem_instances(call) - 1) *
                       xg_facts_fit(&model->device)->pipeline.instance_s;
-    double kernel = fmax(share * cycles / model->gpu_clock_hz, launches);
-    double copies = fmax(1.0, staging_threads) * COPY_BYTES_CORE;
-    double up = operand_bytes(call) / fmin(model->up_bytes_per_s, copies);
-    double down = result_bytes(call) / fmin(model->down_bytes_per_s, copies);
-    double longest = fmax(fmax(up, down), kernel);
+    double kernel = larger(share * cycles / model->gpu_clock_hz, launches);
+    double copies = COPY_BYTES_CORE * (staging_threads > 1 ? staging_threads : 1);
+    double up = operand_bytes(call) / smaller(model->up_bytes_per_s, copies);
+    double down = result_bytes(call) / smaller(model->down_bytes_per_s, copies);
+    double longest = larger(larger(up, down), kernel);
     double hidden = up + down + kernel - longest;
 
-    return model->gpu_call_s + longest + hidden * fmin(1.0, sqrt(model->gpu_fill_s / longest));
+    return model->gpu_call_s + longest + hidden * smaller(1.0, sqrt(model->gpu_fill_s / longest));
 }
 
 double xg_model_gpu_seconds(const struct xg_model *model, enum xg_math math,
