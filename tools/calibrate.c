@@ -122,6 +122,7 @@ static bool open_gpu(struct xg_model *model)
     if (xg_backend_open(xg_conf_get(), &dev) != XG_OK)
         return false;
     model->device = dev->facts;
+    xg_model_set_large(model);
     printf("GPU: %s, started in %.2f s\n", dev->name, model->gpu_start_s);
     xg_backend_close(dev);
 #endif

@@ -317,14 +317,19 @@ static struct xg_gemm_args exchanged_of(const struct xg_runner *product,
     return gemm;
 }
 
-static enum xg_status launch(struct xg_runner *product, const struct xg_gemm_args *gemm,
-                             CUstream stream)
+void xg_runner_choose(struct xg_runner *product)
 {
-    struct xg_choice choice =
-        xg_route_run(product->route, product->call, gemm->m, gemm->n, gemm->k);
+    if (!xg_runner_splits(product) && !xg_problem_is_in_place(product->call))
+        xg_route_choose(product->route, product->recent, product->plan);
+}
+
+static enum xg_status launch(struct xg_runner *product, const struct xg_plan_run *run,
+                             const struct xg_gemm_args *gemm, CUstream stream)
+{
+    const struct xg_choice *choice = &product->plan->choices[run->choice].choice;
     if (!product->kernel)
-        product->kernel = choice.row;
-    enum xg_status status = xg_launch_gemm(product->dev, &choice, gemm, stream);
+        product->kernel = choice->row;
+    enum xg_status status = xg_launch_gemm(product->dev, choice, gemm, stream);
     return status == XG_DECLINED ? XG_ERR_NOTFOUND : status;
 }
 
@@ -341,7 +346,7 @@ static enum xg_status run_instances(struct xg_runner *product, const struct xg_p
     enum xg_status status = XG_OK;
     gemm.m = m;
     for (int64_t i = 0; i < count && status == XG_OK; i++) {
-        status = launch(product, &gemm, stream);
+        status = launch(product, run, &gemm, stream);
         gemm.a = address(product, gemm.a, a_elems);
         gemm.b = address(product, gemm.b, b_elems);
         gemm.c = address(product, gemm.c, (size_t)(m * gemm.ldc));
@@ -404,9 +409,9 @@ enum xg_status xg_runner_run(struct xg_runner *product, const struct xg_plan_run
     if (product->call->batch)
         return run_instances(product, run, c, stream);
     struct xg_gemm_args gemm = args_of(product, run, c);
-    enum xg_status status = launch(product, &gemm, stream);
+    enum xg_status status = launch(product, run, &gemm, stream);
     if (status != XG_OK || !xg_problem_is_rank_2k(product->call))
         return status;
     gemm = exchanged_of(product, run, c);
-    return launch(product, &gemm, stream);
+    return launch(product, run, &gemm, stream);
 }

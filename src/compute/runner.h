@@ -14,9 +14,10 @@ struct xg_runner {
     /* Constant while the product runs; the caller sets them. */
     struct xg_dev *dev;
     const struct xg_problem *call;
-    const struct xg_plan *plan;
+    struct xg_plan *plan; /* its choices are set by xg_runner_choose */
     const struct xg_route *route;
-    CUdeviceptr base;   /* of the plan's memory; pieces or residues lie behind it */
+    struct xg_recent *recent; /* the lane's selections */
+    CUdeviceptr base;         /* of the plan's memory; pieces or residues lie behind it */
     uint32_t *refusals; /* page-locked, zeros at first: runs that the FP16 pieces did not serve */
     bool all_kinds;     /* use all kinds of pieces, which serve any numbers; may change */
 
@@ -62,6 +63,10 @@ void xg_runner_want_all(struct xg_runner *product);
 enum xg_status xg_runner_init(struct xg_runner *product, bool splits);
 void xg_runner_fini(struct xg_runner *product);
 
+/* Selects a kernel for each shape of the runs, unless panels are split or cuBLAS computes the
+ * problem in place. */
+void xg_runner_choose(struct xg_runner *product);
+
 /* Whether panels are split. */
 bool xg_runner_splits(const struct xg_runner *product);
 
@@ -73,8 +78,9 @@ enum xg_status xg_runner_arrived(struct xg_runner *product, const struct xg_plan
                                  CUstream stream);
 
 /*
- * Enqueues a run of the plan: the C tile at c (+)= the product of its panels. The stream waits for
- * the panels and for their split. Returns XG_OK, XG_ERR_NOTFOUND, XG_ERR_DRIVER, XG_ERR_LOST.
+ * Enqueues a run of the plan, after xg_runner_choose: the C tile at c (+)= the product of its
+ * panels. The stream waits for the panels and for their split. Returns XG_OK, XG_ERR_NOTFOUND,
+ * XG_ERR_DRIVER, XG_ERR_LOST.
  */
 enum xg_status xg_runner_run(struct xg_runner *product, const struct xg_plan_run *run,
                              CUdeviceptr c, CUstream stream);

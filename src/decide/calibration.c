@@ -275,6 +275,7 @@ bool xg_calibration_parse(const char *text, const struct xg_calibration_key *key
         return false;
     read.gpu_measured |= side == XG_SIDE_GPU;
     read.device.generation = xg_generation_find(read.device.sm, NULL);
+    xg_model_set_large(&read);
     *model = read;
     return true;
 }

@@ -18,6 +18,7 @@ struct xg_policy {
     struct xg_routine_book book; /* observed times of routines */
     struct xg_correction small;  /* of products below 64^3 on the CPU: see xg_decide_floor_mnk */
     struct xg_phase phase;       /* the side of products that wake the CPU library's threads */
+    struct xg_recent recent;     /* selections of its decisions about products */
     struct xg_ledger ledger;     /* what calls have missed without a GPU */
     double crowd, crowd_s;       /* the recent maximum of concurrent products, and its time */
 };

@@ -5,10 +5,12 @@
 
 #include "base/conf.h"
 #include "base/xg.h"
-#include "decide/select.h"
+#include "decide/route.h"
 
 /* OpenBLAS computes products with m*n*k up to this, 64^3, on the calling thread. */
 #define XG_MODEL_ALONE_MNK 262144.0
+
+enum { XG_MODEL_LARGE = 4096 };
 
 /* This machine. Times in seconds, rates in bytes or FLOPs a second. */
 struct xg_model {
@@ -24,9 +26,11 @@ struct xg_model {
     double gpu_start_s;  /* driver, context and memory, until the first product can run there */
     double gpu_price_s;  /* cost of a start for the program, which goes on meanwhile */
     struct xg_device_facts device;
-    int cpu_threads;   /* that the CPU library uses */
-    bool gpu_panels;   /* our kernels factorize (compute/panel.h) */
-    bool gpu_measured; /* the GPU's figures are a calibration's, of that device */
+    double
+        large_cycles[XG_TYPE_COUNT]; /* of its kernels on a square product of side XG_MODEL_LARGE */
+    int cpu_threads;                 /* that the CPU library uses */
+    bool gpu_panels;                 /* our kernels factorize (compute/panel.h) */
+    bool gpu_measured;               /* the GPU's figures are a calibration's, of that device */
 };
 
 /* The properties of an open device. */
@@ -55,8 +59,8 @@ void xg_model_leave_exit(struct xg_model *model);
  */
 void xg_model_set_device(struct xg_model *model, const struct xg_model_device *device);
 
-/* Limits the link's rate to what `threads` staging threads, at least one, copy. */
-void xg_model_limit_staging(struct xg_model *model, int threads);
+/* Selects the kernels for large products again, after a change of the device. */
+void xg_model_set_large(struct xg_model *model);
 
 /*
  * The m*n*k of a product on one core that takes as long as an empty GPU call, if small products
@@ -68,5 +72,14 @@ double xg_model_even_mnk(const struct xg_model *model, double scale);
 double xg_model_cpu_seconds(const struct xg_model *model, const struct xg_problem *call);
 double xg_model_gpu_seconds(const struct xg_model *model, enum xg_math math,
                             const struct xg_problem *call);
+
+/*
+ * The same with the settings in *conf, if `staging_threads` threads, at least one, copy operands.
+ * Sets *route, by which such a device computes the problem once it is open; of a batch whose
+ * instances run one after the other it is an instance's. recent: see route.h.
+ */
+double xg_model_route_seconds(const struct xg_model *model, const struct xg_conf *conf,
+                              int staging_threads, const struct xg_problem *call,
+                              struct xg_recent *recent, struct xg_route *route);
 
 #endif

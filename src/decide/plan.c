@@ -37,6 +37,7 @@ void xg_plan_fini(struct xg_plan *plan)
     free(plan->loads);
     free(plan->runs);
     free(plan->tiles);
+    free(plan->choices);
     *plan = (struct xg_plan){0};
 }
 
@@ -76,6 +77,39 @@ struct xg_plan_panel xg_plan_panel(const struct xg_plan *plan, const struct xg_p
     if (b == trans)
         return panel;
     return (struct xg_plan_panel){panel.column, panel.columns, panel.row, panel.rows};
+}
+
+/* Returns the index of the shape, which is added to the list if it is new; -1: no memory. */
+static int index_of(struct xg_plan *plan, const struct xg_shape *shape)
+{
+    int count = plan->choice_count;
+    for (int i = count; i-- > 0;)
+        if (xg_shape_is(&plan->choices[i].shape, shape))
+            return i;
+    if ((count & (count - 1)) == 0) { /* all places are taken */
+        struct xg_plan_choice *grown =
+            realloc(plan->choices, (size_t)xg_max_i64(1, 2 * count) * sizeof *grown);
+        if (!grown)
+            return -1;
+        plan->choices = grown;
+    }
+    plan->choices[count] = (struct xg_plan_choice){.shape = *shape};
+    return plan->choice_count++;
+}
+
+enum xg_status xg_plan_list_shapes(struct xg_plan *plan, const struct xg_problem *call)
+{
+    for (int64_t i = 0; i < plan->run_count; i++) {
+        struct xg_plan_run *run = &plan->runs[i];
+        const struct xg_plan_tile *tile = &plan->tiles[run->tile];
+        const int64_t m = call->batch ? xg_problem_instance_rows(call) : tile->rows;
+        const struct xg_shape shape =
+            xg_shape_of(call, m, tile->columns, xg_plan_depth(plan, call, run->l));
+        run->choice = index_of(plan, &shape);
+        if (run->choice < 0)
+            return XG_ERR_NOMEM;
+    }
+    return XG_OK;
 }
 
 /* --- Fitting memory ------------------------------------------------------------------------ */
@@ -488,7 +522,7 @@ static enum xg_status build_lists(struct xg_plan *plan, const struct xg_problem 
     for (int64_t i = 0; i < plan->load_count; i++)
         if (plan->loads[i].after_run >= 0)
             plan->runs[plan->loads[i].after_run].spends = true;
-    status = XG_OK;
+    status = xg_plan_list_shapes(plan, call);
 fini:
     free(spans);
     cache_fini(&builder.a);

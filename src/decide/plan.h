@@ -5,6 +5,7 @@
 #define XG_PLAN_H
 
 #include "base/xg.h"
+#include "decide/select.h"
 
 /* Elements from one row to the next on the device. Wide rows start on 128-byte lines; for narrow
  * rows (such as k = 5) this would waste the link. */
@@ -69,6 +70,13 @@ struct xg_plan_run {
     size_t a_other_offset_elems, b_other_offset_elems;
     bool first, last; /* first: the tile is overwritten, not added to; last: the tile is final */
     bool spends;      /* a slot that it reads is loaded again afterwards */
+    int choice;       /* index into choices */
+};
+
+/* One of the different shapes of runs; in a batch, of one instance. */
+struct xg_plan_choice {
+    struct xg_shape shape;
+    struct xg_choice choice; /* set by xg_route_choose, for runs without pieces */
 };
 
 struct xg_plan_tile {
@@ -93,6 +101,8 @@ struct xg_plan {
     struct xg_plan_load *loads;
     struct xg_plan_run *runs;
     struct xg_plan_tile *tiles;
+    struct xg_plan_choice *choices;
+    int choice_count;
     int64_t load_count, run_count, tile_count;
 };
 
@@ -113,6 +123,10 @@ void xg_plan_fini(struct xg_plan *plan);
 /* xg_plan_init for a batch (plan_batch.c). */
 enum xg_status xg_plan_batch(struct xg_plan *plan, const struct xg_problem *call,
                              const struct xg_plan_limits *limits);
+
+/* Lists the different shapes of the plan's runs, and gives each run the index of its own. Returns
+ * XG_OK, XG_ERR_NOMEM. */
+enum xg_status xg_plan_list_shapes(struct xg_plan *plan, const struct xg_problem *call);
 
 /* The bytes of operands and tiles on the device: device_bytes, after all sizes are chosen. */
 double xg_plan_bytes(const struct xg_plan *plan);

@@ -122,6 +122,10 @@ enum xg_status xg_plan_batch(struct xg_plan *plan, const struct xg_problem *call
         return XG_ERR_NOMEM;
     }
     build_lists(&draft, call);
+    if (xg_plan_list_shapes(&draft, call) != XG_OK) {
+        xg_plan_fini(&draft);
+        return XG_ERR_NOMEM;
+    }
     *plan = draft;
     return XG_OK;
 }

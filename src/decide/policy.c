@@ -17,22 +17,15 @@ static enum xg_side other(enum xg_side side)
     return side == XG_SIDE_CPU ? XG_SIDE_GPU : XG_SIDE_CPU;
 }
 
-/* The model's GPU time with this many cores for staging. */
-static double gpu_model_s(const struct xg_policy *policy, const struct xg_conf *conf,
-                          const struct xg_problem *call, int cores_left)
-{
-    struct xg_model model = policy->model;
-    xg_model_limit_staging(&model, cores_left);
-    return xg_model_gpu_seconds(&model, conf->math, call);
-}
-
-static void predict(const struct xg_policy *policy, const struct xg_conf *conf,
+static void predict(struct xg_policy *policy, const struct xg_conf *conf,
                     const struct xg_problem *call, const struct xg_situation *now,
                     struct xg_decision *decision)
 {
+    struct xg_route route;
     const int cores_left = conf->reproducible ? INT_MAX : decision->stage_threads;
     decision->model_s[XG_SIDE_CPU] = xg_model_cpu_seconds(&policy->model, call);
-    decision->model_s[XG_SIDE_GPU] = gpu_model_s(policy, conf, call, cores_left);
+    decision->model_s[XG_SIDE_GPU] =
+        xg_model_route_seconds(&policy->model, conf, cores_left, call, &policy->recent, &route);
     decision->cpu_s = decision->model_s[XG_SIDE_CPU];
     decision->gpu_s = decision->model_s[XG_SIDE_GPU];
     if (conf->reproducible)

@@ -3,93 +3,13 @@
 #include "decide/route.h"
 
 #include <math.h>
-#include <stdatomic.h>
 
+#include "decide/plan.h"
 #include "decide/tensor.h"
 #include "kernels/table.h"
 
 /* An instance of a batch that moves this many bytes keeps the pipeline busy alone. */
 static const double ALONE_BYTES = 24 << 20;
-
-/* --- Recent choices: a thread that finds the table locked selects again, and never waits ------ */
-
-/* The number of places; a shape replaces another one in its place. */
-enum { ANSWERS = 512 };
-
-struct answer {
-    struct xg_device_facts facts;
-    enum xg_math math;
-    struct xg_shape shape; /* m 0: the place is empty */
-    struct xg_choice choice;
-};
-
-static struct answer answers[ANSWERS];
-static atomic_flag taken = ATOMIC_FLAG_INIT;
-
-static bool same_facts(const struct xg_device_facts *x, const struct xg_device_facts *y)
-{
-    return x->sm == y->sm && x->generation == y->generation && x->sm_count == y->sm_count &&
-           x->smem_block_bytes == y->smem_block_bytes && x->fp64_ratio == y->fp64_ratio &&
-           x->clusters == y->clusters && x->images == y->images && x->cublas == y->cublas &&
-           x->pieces == y->pieces && x->residues == y->residues &&
-           x->scratch_bytes == y->scratch_bytes;
-}
-
-static bool same_shape(const struct xg_shape *x, const struct xg_shape *y)
-{
-    return x->m == y->m && x->n == y->n && x->k == y->k && x->type == y->type &&
-           x->transa == y->transa && x->transb == y->transb && x->unaligned == y->unaligned;
-}
-
-static size_t place_of(enum xg_math math, const struct xg_device_facts *facts,
-                       const struct xg_shape *shape)
-{
-    uint64_t mixed = (uint64_t)shape->m * 0x9e3779b97f4a7c15u;
-    mixed = (mixed ^ (uint64_t)shape->n) * 0xbf58476d1ce4e5b9u;
-    mixed = (mixed ^ (uint64_t)shape->k) * 0x94d049bb133111ebu;
-    mixed = (mixed ^ (uint64_t)shape->type << 8 ^ (uint64_t)math << 4 ^
-             (uint64_t)facts->cublas << 2 ^ (uint64_t)shape->transa << 1 ^ shape->transb) *
-            0x9e3779b97f4a7c15u;
-    return (size_t)(mixed >> 32) % ANSWERS;
-}
-
-/* Whether the table has the choice; sets *choice if so. */
-static bool find(const struct answer *place, const struct xg_device_facts *facts, enum xg_math math,
-                 const struct xg_shape *shape, struct xg_choice *choice)
-{
-    if (atomic_flag_test_and_set_explicit(&taken, memory_order_acquire))
-        return false;
-    bool found =
-        place->math == math && same_shape(&place->shape, shape) && same_facts(&place->facts, facts);
-    if (found)
-        *choice = place->choice;
-    atomic_flag_clear_explicit(&taken, memory_order_release);
-    return found;
-}
-
-static void keep(struct answer *place, const struct answer *answer)
-{
-    if (atomic_flag_test_and_set_explicit(&taken, memory_order_acquire))
-        return;
-    *place = *answer;
-    atomic_flag_clear_explicit(&taken, memory_order_release);
-}
-
-struct xg_choice xg_route_select(const struct xg_device_facts *facts, enum xg_math math,
-                                 const char *name, const struct xg_shape *shape)
-{
-    if (name)
-        return xg_select(facts, math, name, shape);
-    struct answer answer = {.facts = *facts, .math = math, .shape = *shape};
-    struct answer *place = &answers[place_of(math, facts, shape)];
-    if (!find(place, facts, math, shape, &answer.choice)) {
-        answer.choice = xg_select(facts, math, NULL, shape);
-        keep(place, &answer);
-    }
-    return answer.choice;
-}
-
-/* --- Routes ---------------------------------------------------------------------------------- */
 
 static bool is_of_pieces(const struct xg_kernel *row)
 {
@@ -110,24 +30,40 @@ bool xg_route_may_emulate(const struct xg_problem *call)
            (!call->batch || xg_route_is_one_by_one(call));
 }
 
+/* The two ways to compute a shape. */
+struct ways {
+    struct xg_choice kernel; /* of the table */
+    struct xg_choice pieces; /* or residues; no row: neither named nor expected to be clearly
+                              * faster */
+    bool named;              /* pieces by name */
+};
+
+static struct ways ways_of(struct xg_recent *recent, const struct xg_device_facts *facts,
+                           enum xg_math math, const char *kernel_name, const struct xg_shape *shape)
+{
+    const struct xg_kernel *row = named_pieces(kernel_name);
+    struct ways ways = {.named = row && xg_select_is_of(row, shape->type)};
+    if (row)
+        kernel_name = NULL;
+    if (!ways.named)
+        row = kernel_name ? NULL : xg_type_is_double(shape->type) ? facts->residues : facts->pieces;
+    if (row && math != XG_MATH_STRICT)
+        ways.pieces = xg_select_row(row, facts, shape);
+    ways.kernel = xg_recent_select(recent, facts, math, kernel_name, shape);
+    double cycles = ways.kernel.cycles;
+    if (!ways.kernel.row && xg_type_is_complex(shape->type)) /* cuBLAS may not be loaded yet */
+        cycles = xg_select_library_cycles(facts, shape);
+    if (!ways.named && cycles != 0 &&
+        xg_facts_fit(facts)->pieces.margin * ways.pieces.cycles >= cycles)
+        ways.pieces.row = NULL;
+    return ways;
+}
+
 struct xg_choice xg_route_resident(const struct xg_device_facts *facts, enum xg_math math,
                                    const char *kernel_name, const struct xg_shape *shape)
 {
-    const struct xg_kernel *row = named_pieces(kernel_name);
-    const bool named = row && xg_select_is_of(row, shape->type);
-    struct xg_choice pieces = {0}, kernel;
-    if (row)
-        kernel_name = NULL;
-    if (!named)
-        row = kernel_name ? NULL : xg_type_is_double(shape->type) ? facts->residues : facts->pieces;
-    if (row && math != XG_MATH_STRICT)
-        pieces = xg_select_row(row, facts, shape);
-    kernel = xg_route_select(facts, math, kernel_name, shape);
-    double cycles = kernel.cycles;
-    if (!kernel.row && xg_type_is_complex(shape->type)) /* cuBLAS may not be loaded yet */
-        cycles = xg_select_library_cycles(facts, shape);
-    bool wins = named || cycles == 0 || xg_facts_fit(facts)->pieces.margin * pieces.cycles < cycles;
-    return pieces.row && wins ? pieces : kernel;
+    const struct ways ways = ways_of(NULL, facts, math, kernel_name, shape);
+    return ways.pieces.row ? ways.pieces : ways.kernel;
 }
 
 /* Whether an FP32 kernel takes long compared with the link, so that pieces pay. */
@@ -142,36 +78,48 @@ static bool arithmetic_binds(const struct xg_device_facts *facts, struct xg_choi
                fit->pieces.link_share * bytes / xg_facts_link_bytes_per_s(facts);
 }
 
-static void choose_whole(struct xg_route *route, const struct xg_problem *call)
+static void choose_whole(struct xg_route *route, struct xg_recent *recent,
+                         const struct xg_problem *call)
 {
-    const struct xg_kernel *row = named_pieces(route->kernel_name);
-    const bool named = row && xg_select_is_of(row, call->type);
-    const char *wanted = route->kernel_name;
-    /* If a complex problem's residues do not fit, only cuBLAS is left. */
-    const bool needs_kernel = xg_type_is_complex(call->type);
-    const struct xg_shape shape =
-        xg_shape_of(call, xg_problem_instance_rows(call), call->n, call->k);
     if (xg_problem_is_in_place(call)) {
-        route->whole = xg_select_row(xg_select_find("cublas"), &route->facts, &shape);
+        route->whole = xg_select_row(xg_select_find("cublas"), &route->facts, &route->shape);
         return;
     }
-    if (row)
-        route->kernel_name = NULL;
-    route->whole = xg_route_resident(&route->facts, route->math, wanted, &shape);
-    if (!is_of_pieces(route->whole.row))
-        return;
-    struct xg_choice kernel =
-        xg_route_select(&route->facts, route->math, route->kernel_name, &shape);
+    const struct ways ways =
+        ways_of(recent, &route->facts, route->math, route->kernel_name, &route->shape);
+    /* If a complex problem's residues do not fit, only cuBLAS is left. */
     route->pieces =
-        xg_route_may_emulate(call) &&
-        (kernel.row ? named || arithmetic_binds(&route->facts, kernel, call) : !needs_kernel);
-    if (!route->pieces)
-        route->whole = kernel;
+        ways.pieces.row && xg_route_may_emulate(call) &&
+        (ways.kernel.row ? ways.named || arithmetic_binds(&route->facts, ways.kernel, call)
+                         : !xg_type_is_complex(call->type));
+    route->whole = route->pieces ? ways.pieces : ways.kernel;
+    if (named_pieces(route->kernel_name))
+        route->kernel_name = NULL;
+}
+
+void xg_route_decide(struct xg_route *route, struct xg_recent *recent,
+                     const struct xg_device_facts *facts, enum xg_math math,
+                     const char *kernel_name, const struct xg_problem *call)
+{
+    route->facts = *facts;
+    route->math = math;
+    route->kernel_name = kernel_name;
+    route->shape = xg_shape_of(call, xg_problem_instance_rows(call), call->n, call->k);
+    route->pieces = false;
+    choose_whole(route, recent, call);
+}
+
+void xg_route_choose(const struct xg_route *route, struct xg_recent *recent, struct xg_plan *plan)
+{
+    for (int i = 0; i < plan->choice_count; i++)
+        plan->choices[i].choice = xg_recent_select(recent, &route->facts, route->math,
+                                                   route->kernel_name, &plan->choices[i].shape);
 }
 
 /* The kernel's rate at large sizes, divided by the link's rate with staged copies. */
-static double macs_per_byte(const struct xg_route *route, enum xg_type type)
+double xg_route_macs_per_byte(const struct xg_route *route)
 {
+    const enum xg_type type = route->shape.type;
     const struct xg_kernel *row = route->whole.row;
     double per_cycle = xg_facts_macs_per_cycle(&route->facts, type);
     if (row)
@@ -181,21 +129,6 @@ static double macs_per_byte(const struct xg_route *route, enum xg_type type)
         per_cycle /= 4;
     return per_cycle * route->facts.sm_count * xg_facts_clock_hz(&route->facts) /
            (XG_LINK_STAGED_SHARE * xg_facts_link_bytes_per_s(&route->facts));
-}
-
-void xg_route_decide(struct xg_route *route, const struct xg_device_facts *facts, enum xg_math math,
-                     const char *kernel_name, const struct xg_problem *call)
-{
-    *route = (struct xg_route){.facts = *facts, .math = math, .kernel_name = kernel_name};
-    choose_whole(route, call);
-    route->macs_per_byte = macs_per_byte(route, call->type);
-}
-
-struct xg_choice xg_route_run(const struct xg_route *route, const struct xg_problem *call,
-                              int64_t m, int64_t n, int64_t k)
-{
-    const struct xg_shape shape = xg_shape_of(call, m, n, k);
-    return xg_route_select(&route->facts, route->math, route->kernel_name, &shape);
 }
 
 enum xg_sums xg_route_sums(const struct xg_route *route, const struct xg_problem *call, bool pieces)

@@ -4,35 +4,34 @@
 #define XG_ROUTE_H
 
 #include "base/conf.h"
+#include "decide/recent.h"
 #include "decide/select.h"
+
+struct xg_plan;
 
 struct xg_route {
     struct xg_device_facts facts;
     enum xg_math math;
     const char *kernel_name; /* for the runs: XGEMM_KERNEL, or NULL to choose */
-    struct xg_choice whole;  /* for the whole problem, or one instance of a batch; no row: the
-                              * device cannot compute it */
+    struct xg_shape shape;   /* of the whole problem, or of one instance of a batch */
+    struct xg_choice whole;  /* for it; no row: the device cannot compute it */
     bool pieces; /* split the operands into pieces or residues, if both fit the device memory */
-    double macs_per_byte; /* multiply-adds in the time in which the link transfers a byte
-                           * (tiling.h) */
 };
 
 /*
- * Decides for *call (m, n, k >= 1) on the device. math, kernel_name: see select.h. Only cuBLAS
- * computes problems in place (TRMM, TRSM). kernel_name is kept, not copied.
+ * Decides for *call (m, n, k >= 1) on the device. math, kernel_name: see select.h. recent: the
+ * caller's, or NULL. Only cuBLAS computes problems in place (TRMM, TRSM). kernel_name is kept, not
+ * copied.
  */
-void xg_route_decide(struct xg_route *route, const struct xg_device_facts *facts, enum xg_math math,
+void xg_route_decide(struct xg_route *route, struct xg_recent *recent,
+                     const struct xg_device_facts *facts, enum xg_math math,
                      const char *kernel_name, const struct xg_problem *call);
 
-/* The choice for one run of its plan, without pieces: a tile (m,n) of one slice of depth k. */
-struct xg_choice xg_route_run(const struct xg_route *route, const struct xg_problem *call,
-                              int64_t m, int64_t n, int64_t k);
+/* Chooses how runs without pieces are computed: selects once for each of the plan's shapes. */
+void xg_route_choose(const struct xg_route *route, struct xg_recent *recent, struct xg_plan *plan);
 
-/* Returns the choice of xg_select, or a recent one: programs repeat shapes, and a selection takes
- * microseconds. A named row is selected again each time. Callable from any thread and any signal
- * handler. */
-struct xg_choice xg_route_select(const struct xg_device_facts *facts, enum xg_math math,
-                                 const char *name, const struct xg_shape *shape);
+/* Multiply-adds in the time in which the link transfers a byte (tiling.h). */
+double xg_route_macs_per_byte(const struct xg_route *route);
 
 /* How the sums of *call are computed, with or without pieces; this bounds their errors
  * (verify.h). */

@@ -18,7 +18,6 @@
 
 #include <math.h>
 
-#include "decide/route.h"
 #include "decide/tuning.h"
 #include "kernels/lapack/panel_kabi.h"
 
@@ -164,12 +163,9 @@ double xg_routine_cpu_seconds(const struct xg_model *model, const struct xg_rout
 /* The device's rate on large products of the type, in FLOPs a second. */
 static double gpu_rate(const struct xg_model *model, enum xg_type type)
 {
-    enum { SIDE = 4096 };
-    const struct xg_shape shape = {.m = SIDE, .n = SIDE, .k = SIDE, .type = type};
-    struct xg_choice choice = xg_route_resident(&model->device, XG_MATH_STRICT, NULL, &shape);
-    double cycles = choice.row ? choice.cycles : xg_select_library_cycles(&model->device, &shape);
-    double flops = 2.0 * SIDE * SIDE * SIDE * (xg_type_is_complex(type) ? 4 : 1);
-    return flops * model->gpu_clock_hz / cycles;
+    const double side = XG_MODEL_LARGE;
+    double flops = 2.0 * side * side * side * (xg_type_is_complex(type) ? 4 : 1);
+    return flops * model->gpu_clock_hz / model->large_cycles[type];
 }
 
 double xg_routine_bytes(const struct xg_routine *routine, bool down)

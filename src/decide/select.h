@@ -29,6 +29,12 @@ static inline struct xg_shape xg_shape_of(const struct xg_problem *call, int64_t
                              .transb = call->transb != XG_NO_TRANS};
 }
 
+static inline bool xg_shape_is(const struct xg_shape *x, const struct xg_shape *y)
+{
+    return x->m == y->m && x->n == y->n && x->k == y->k && x->type == y->type &&
+           x->transa == y->transa && x->transb == y->transb && x->unaligned == y->unaligned;
+}
+
 /* How the k of a tile is distributed over blocks, and where their sums are added. */
 struct xg_slices {
     int count;    /* 1: one block has all of k */
@@ -55,7 +61,7 @@ struct xg_choice {
  * name: XGEMM_KERNEL, or NULL to choose. Rows that work on pieces or residues are chosen only by
  * name; otherwise route.h decides about them.
  *
- * The choice is deterministic, and takes microseconds (xg_route_select keeps recent ones). The row
+ * The choice is deterministic, and takes microseconds (recent.h keeps recent ones). The row
  * is NULL if no kernel serves the device and there is no cuBLAS, or if name is not in the table. If
  * a named row cannot compute the shape (single_block on a large product), the choice is made as
  * without a name.

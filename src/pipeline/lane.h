@@ -3,6 +3,7 @@
 #ifndef XG_LANE_H
 #define XG_LANE_H
 
+#include "decide/recent.h"
 #include "device/dev.h"
 #include "device/mem.h"
 #include "host/team.h"
@@ -32,6 +33,7 @@ struct xg_lane {
                                * the device */
     size_t host_work_bytes;
     struct xg_originals_memory originals; /* of the last routine's operands */
+    struct xg_recent recent;              /* selections for the last calls */
     int wary; /* number of split products that still get all kinds of pieces */
     struct xg_lane_polar {
         int64_t m, n;

@@ -74,18 +74,19 @@ static enum xg_status find_route(struct xg_lane *lane, const struct xg_problem *
                                  struct xg_result *result)
 {
     struct xg_device_facts facts = lane->dev->facts;
-    xg_route_decide(route, &facts, math, kernel_name, call);
-    if (route->whole.row || (call->type == XG_TYPE_S && !xg_problem_is_in_place(call)))
+    enum xg_status opened = XG_OK;
+    if (!facts.cublas && xg_select_needs_cublas(&facts, call)) {
+        opened = xg_cublas_open(lane->dev);
+        facts.cublas = opened == XG_OK;
+    }
+    if (opened == XG_ERR_LOST)
+        return opened;
+    xg_route_decide(route, &lane->recent, &facts, math, kernel_name, call);
+    if (route->whole.row)
         return XG_OK;
-    enum xg_status status = xg_cublas_open(lane->dev);
-    if (status == XG_ERR_LOST)
-        return status;
-    facts.cublas = status == XG_OK;
-    xg_route_decide(route, &facts, math, kernel_name, call);
-    bool none = !route->whole.row;
-    result->failed = none && status == XG_ERR_DRIVER;
-    result->unserved = none && !result->failed && status != XG_ERR_NOMEM;
-    return none ? XG_DECLINED : XG_OK;
+    result->failed = opened == XG_ERR_DRIVER;
+    result->unserved = !result->failed && opened != XG_ERR_NOMEM;
+    return XG_DECLINED;
 }
 
 /*
@@ -100,7 +101,7 @@ static enum xg_status prepare(struct xg_lane *lane, const struct xg_problem *cal
     struct xg_plan_limits limits = {
         .device_bytes = fixed_bytes ? fixed_bytes : xg_mem_dev_available(lane->dev, &lane->memory),
         .row_bytes = XG_QUEUE_BLOCK_BYTES,
-        .macs_per_byte = route->macs_per_byte,
+        .macs_per_byte = xg_route_macs_per_byte(route),
     };
     bool pieces = route->pieces;
     for (bool refused = false;; refused = true) {
@@ -146,9 +147,13 @@ static struct xg_staging_direct find_direct(const struct xg_dev *dev, const stru
     return direct;
 }
 
+/* The submitter selects the kernels while the other workers begin to pack. */
 static void run_worker(void *arg, int worker)
 {
-    xg_queue_work(arg, worker);
+    struct xg_queue *queue = arg;
+    if (worker == 0)
+        xg_runner_choose(queue->pipe->product);
+    xg_queue_work(queue, worker);
 }
 
 /*
@@ -220,6 +225,7 @@ static enum xg_status run_problem(struct xg_lane *lane, const struct xg_problem 
         .call = call,
         .plan = &plan,
         .route = &route,
+        .recent = &lane->recent,
         .base = lane->memory.ptr,
         .refusals = lane->refusals,
         .all_kinds = lane->wary > 0,

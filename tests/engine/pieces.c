@@ -121,11 +121,11 @@ static struct form form_of(const struct xg_problem *call)
 {
     struct xg_plan plan;
     struct xg_route route;
-    xg_route_decide(&route, &dev->facts, XG_MATH_ACCURATE, row_name, call);
+    xg_route_decide(&route, NULL, &dev->facts, XG_MATH_ACCURATE, row_name, call);
     const struct xg_plan_limits limits = {
         .device_bytes = dev->budget_bytes,
         .row_bytes = XG_QUEUE_BLOCK_BYTES,
-        .macs_per_byte = route.macs_per_byte,
+        .macs_per_byte = xg_route_macs_per_byte(&route),
     };
     XT_CHECK(xg_plan_init(&plan, call, &limits) == XG_OK);
     struct form form = {plan.tile_count,

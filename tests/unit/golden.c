@@ -245,7 +245,7 @@ static struct xg_decision decide_product(const struct machine *on, const struct 
     const struct xg_conf *conf = on->conf;
     const struct xg_decision decision = decide_call(on, &(struct xg_call){.problem = call});
     struct xg_route route;
-    xg_route_decide(&route, facts, conf->math, conf->kernel, call);
+    xg_route_decide(&route, NULL, facts, conf->math, conf->kernel, call);
     fprintf(out, " %s %d%d %ldx%ldx%ld/%ld alpha %g,%g", xg_kind_name(xg_problem_kind(call)),
             (int)call->transa, (int)call->transb, (long)call->m, (long)call->n, (long)call->k,
             (long)xg_problem_instances(call), call->alpha, call->alpha_im);

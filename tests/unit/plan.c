@@ -3,6 +3,7 @@
 #include "tests/support/xt.h"
 
 #include "src/decide/plan.h"
+#include "src/decide/route.h"
 
 static int64_t *filled(int64_t count)
 {
@@ -231,6 +232,44 @@ static void check_batch(const struct xg_plan *plan, const struct xg_problem *cal
     XT_CHECK(seen[0] == count * rows[0] && seen[1] == count * rows[1]);
 }
 
+/* Each run's choice is xg_select's for the run's shape, and no shape is listed twice. */
+static void check_choices(struct xg_plan *plan, const struct xg_problem *call)
+{
+    static struct xg_recent recent;
+    const struct xg_device_facts facts = {.sm = 90,
+                                          .sm_count = 132,
+                                          .smem_block_bytes = 227 << 10,
+                                          .fp64_ratio = 2,
+                                          .clusters = true,
+                                          .images = true,
+                                          .cublas = true,
+                                          .scratch_bytes = 64 << 20};
+    struct xg_route route;
+    xg_route_decide(&route, &recent, &facts, XG_MATH_STRICT, NULL, call);
+    xg_route_choose(&route, &recent, plan);
+    struct xg_choice expected = {0};
+    for (int64_t r = 0, last = -1; r < plan->run_count; r++) {
+        const struct xg_plan_run *run = &plan->runs[r];
+        const struct xg_plan_tile *tile = &plan->tiles[run->tile];
+        const int64_t m = call->batch ? call->m / call->batch->count : tile->rows;
+        const struct xg_shape shape =
+            xg_shape_of(call, m, tile->columns, xg_plan_depth(plan, call, run->l));
+        const struct xg_choice *choice = &plan->choices[run->choice].choice;
+        XT_CHECK(run->choice >= 0 && run->choice < plan->choice_count);
+        XT_CHECK(xg_shape_is(&plan->choices[run->choice].shape, &shape));
+        if (run->choice != last)
+            expected = xg_select(&facts, XG_MATH_STRICT, NULL, &shape);
+        last = run->choice;
+        XT_CHECK(choice->row && choice->row == expected.row && choice->cycles == expected.cycles &&
+                 choice->slices.count == expected.slices.count &&
+                 choice->slices.scratch == expected.slices.scratch &&
+                 choice->slices.results == expected.slices.results);
+    }
+    for (int i = 0; i < plan->choice_count; i++)
+        for (int j = 0; j < i; j++)
+            XT_CHECK(!xg_shape_is(&plan->choices[i].shape, &plan->choices[j].shape));
+}
+
 static void check_problem(const struct xg_problem *p, size_t device_bytes)
 {
     const struct xg_problem call = *p;
@@ -246,6 +285,7 @@ static void check_problem(const struct xg_problem *p, size_t device_bytes)
     execute(&plan, &call);
     check_cover(&plan, &call, &limits);
     (call.batch ? check_batch : check_sizes)(&plan, &call, &limits);
+    check_choices(&plan, &call);
     if (xt_failures > before)
         fprintf(stderr, "  in %s %ldx%ldx%ld trans %d %d, %zu bytes: tiles %ldx%ldx%ld\n",
                 xg_kind_name(xg_problem_kind(p)), (long)m, (long)n, (long)k, (int)p->transa,

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* xg_route_select, which remembers selections, gives the same answers as xg_select. */
+/* Recent selections equal xg_select's choice, whatever was selected before. */
 #include "tests/support/xt.h"
 
-#include "src/decide/route.h"
+#include "src/decide/recent.h"
+
+static struct xg_recent recent;
 
 static int64_t extent(uint64_t *seed)
 {
@@ -29,7 +31,7 @@ static bool same(struct xg_choice x, struct xg_choice y)
            x.slices.scratch == y.slices.scratch && x.slices.results == y.slices.results;
 }
 
-/* Few extents and many facts: several shapes share a place, and come back with other facts. */
+/* Few extents and many facts: shapes share places, and return with other facts. */
 static void test_same_answer(void)
 {
     uint64_t seed = 3, bits = 0;
@@ -45,13 +47,13 @@ static void test_same_answer(void)
                                        .transb = bits & 2048,
                                        .unaligned = bits & 4096};
         struct xg_choice expected = xg_select(&facts, math, NULL, &shape);
-        for (int again = 0; again < 2; again++) {
-            XT_CHECK(same(xg_route_select(&facts, math, NULL, &shape), expected));
-        }
+        for (int again = 0; again < 2; again++)
+            XT_CHECK(same(xg_recent_select(&recent, &facts, math, NULL, &shape), expected));
+        XT_CHECK(same(xg_recent_select(NULL, &facts, math, NULL, &shape), expected));
     }
 }
 
-/* The name is not part of the place: a named row must not become the answer without a name. */
+/* A named row is not kept: the next selection without a name must not return it. */
 static void test_named(void)
 {
     struct xg_device_facts facts = some_facts(7);
@@ -60,8 +62,8 @@ static void test_named(void)
     const struct xg_kernel *tiled = xg_select_find("tiled");
     XT_CHECK(tiled && row && tiled != row);
     for (int i = 0; i < 2; i++) {
-        XT_CHECK(xg_route_select(&facts, XG_MATH_STRICT, "tiled", &shape).row == tiled);
-        XT_CHECK(xg_route_select(&facts, XG_MATH_STRICT, NULL, &shape).row == row);
+        XT_CHECK(xg_recent_select(&recent, &facts, XG_MATH_STRICT, "tiled", &shape).row == tiled);
+        XT_CHECK(xg_recent_select(&recent, &facts, XG_MATH_STRICT, NULL, &shape).row == row);
     }
 }
 
