@@ -24,12 +24,17 @@ void judge_orthonormal(enum xg_type type, const struct dense *q, const char *wha
 void judge_squares(enum xg_type type, const struct dense *a, const struct dense *b,
                    const struct dense *solved, bool rest, const char *what);
 
+/* The values are the singular values of A. vectors: its first rows are the right singular vectors;
+ * NULL: only the sum of squares is judged. */
+void judge_values(const struct dense *a, const struct matrix *vectors, const struct matrix *values,
+                  const char *what);
+
 struct dense judge_transposed(const struct dense *a, enum xg_trans trans);
 
 /* Random, Hermitian and positive definite, stored in one triangle; the other one is NaN. */
 struct matrix judge_positive(enum xg_type type, enum xg_uplo uplo, int64_t n, int64_t pad);
 
-/* The first thing of a routine's test: it frees the matrices of the one before. */
+/* Begins a routine's test: frees the matrices of the test before. */
 struct xg_routine judge_routine(enum xg_routine_name name, enum xg_type type, int64_t m, int64_t n);
 
 static inline const char *judge_text(const struct xg_routine *routine)

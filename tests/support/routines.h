@@ -7,7 +7,7 @@
 #include "src/base/routine.h"
 #include "src/base/xg.h"
 
-/* Computes a routine. Where it does not return XG_OK, what follows from the result is left out. */
+/* Computes a routine. Unless it returns XG_OK, the result is not judged. */
 typedef enum xg_status rx_run(const struct xg_routine *routine);
 
 /* The spectrum of the matrices of rx_eigen and rx_singular. */
@@ -25,7 +25,7 @@ void rx_triangle(rx_run *run, enum xg_type type, enum xg_uplo uplo, bool unit, i
 void rx_lu(rx_run *run, enum xg_type type, int64_t m, int64_t n, int64_t k, int64_t pad,
            int pivot_bytes);
 void rx_qr(rx_run *run, enum xg_type type, int64_t m, int64_t n, int64_t k, int64_t pad);
-/* m >= n; GELS, and GELSD's own part alone, R and Qᴴ B. */
+/* m >= n; GELS, GELSD and GELSS with R's singular values, and R and Qᴴ B alone. */
 void rx_squares(rx_run *run, enum xg_type type, int64_t m, int64_t n, int64_t k, int64_t pad);
 void rx_eigen(rx_run *run, enum xg_type type, enum xg_uplo uplo, int64_t n, int64_t pad,
               bool vectors, bool in_place, enum rx_spectrum spectrum);
