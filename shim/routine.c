@@ -2,7 +2,7 @@
 /*
  * A routine that stays on the CPU is forwarded unchanged. Routines and products that it calls by
  * name come back to this library, which decides about each of them. A routine that the GPU computes
- * makes no inner call, except least squares (squares.h).
+ * makes no inner call, except least squares (src/pipeline/least_squares.h).
  */
 #define _GNU_SOURCE
 #include "routine.h"
@@ -12,7 +12,6 @@
 
 #include "end.h"
 #include "next.h"
-#include "squares.h"
 #include "src/dispatch.h"
 #include "src/host/call_memory.h"
 #include "src/host/shelter.h"
@@ -50,8 +49,6 @@ void shim_routine_notice(const char *frame, const void *caller)
 struct shim_routine_pending {
     const struct shim_routine_call *call;
     const struct shim_next *next;
-    const struct xg_routine *routine;
-    struct shim_squares squares;
     const char *frame;
     const void *caller;
     int returned;
@@ -86,29 +83,21 @@ static void shim_routine_compute(struct shim_routine_pending *pending,
 static void shim_routine_whole(void *context)
 {
     struct shim_routine_pending *pending = context;
-    shim_squares_close(&pending->squares);
     shim_routine_compute(pending, pending->call);
 }
 
-/* Computes the rest of GELSD and GELSS. */
-static bool shim_routine_solve(void *context)
+/* R, of n rows, takes A's place and Qᴴ B takes B's, in the caller's workspace. */
+static bool shim_routine_factored(void *context, const struct xg_routine *routine)
 {
     struct shim_routine_pending *pending = context;
-    bool solved = shim_squares_solve(&pending->squares, pending->call, pending->next->int_bytes,
-                                     pending->routine);
-    if (solved)
-        shim_squares_give(&pending->squares, pending->routine);
-    return solved;
-}
-
-static bool shim_routine_rest(void *context)
-{
-    struct shim_routine_pending *pending = context;
+    struct shim_routine_call rest = *pending->call;
     int64_t info = 0;
-    struct shim_routine_call rest = shim_squares_rest(&pending->squares, pending->call, &info);
+    rest.gelsd.m = rest.gelsd.lda = pending->call->gelsd.n;
+    rest.gelsd.ldb = pending->call->gelsd.m;
+    rest.gelsd.a = routine->operand[XG_SLOT_U].at;
+    rest.gelsd.b = routine->operand[XG_SLOT_V].at;
+    shim_routine_set_info(&rest, &info);
     shim_routine_compute(pending, &rest);
-    if (info == 0)
-        shim_squares_give(&pending->squares, pending->routine);
     return info == 0;
 }
 
@@ -154,21 +143,14 @@ int shim_routine_intercept(struct shim_routine_call *call, const void *returns)
     if (!xg_dispatch_wants_routine(m, n) || !shim_routine_read(call, next.int_bytes, &routine) ||
         !xg_dispatch_wants_flops(&routine))
         return shim_routine_pass(call, &next);
-    struct shim_routine_pending pending = {.call = call,
-                                           .next = &next,
-                                           .routine = &routine,
-                                           .frame = __builtin_frame_address(0),
-                                           .caller = caller};
+    struct shim_routine_pending pending = {
+        .call = call, .next = &next, .frame = __builtin_frame_address(0), .caller = caller};
     shim_routine_arrive(pending.frame);
     shim_routine_notice(pending.frame, caller);
-    if (!shim_squares_open(&pending.squares, &routine, pending.frame))
-        return shim_routine_pass(call, &next);
     const struct xg_cpu cpu = {.whole = shim_routine_whole,
+                               .factored = routine.rank ? shim_routine_factored : NULL,
                                .library = shim_routine_library,
                                .threads = shim_routine_threads,
-                               .decomposition = &pending.squares.decomposition,
-                               .solve = pending.squares.memory ? shim_routine_solve : NULL,
-                               .rest = pending.squares.memory ? shim_routine_rest : NULL,
                                .pool = shim_blas_pool(&next.blas),
                                .ctx = &pending};
     if (!xg_dispatch_routine(call->symbol->name, &routine, &cpu))

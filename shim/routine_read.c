@@ -8,8 +8,6 @@
 
 #include <math.h>
 
-#include "squares.h"
-
 /* A row of the table below. m, n, info, lengths: numbers of arguments in the words of the list; a
  * length of 0: the list has no such workspace (the first argument is never a length). */
 static const struct list {
@@ -21,6 +19,11 @@ static const struct list {
 static const void *word(const struct shim_routine_call *call, int index)
 {
     return (const void *)call->words[index];
+}
+
+static double real_at(enum xg_type type, const void *at)
+{
+    return xg_type_is_double(type) ? *(const double *)at : *(const float *)at;
 }
 
 /* --- Systems --------------------------------------------------------------------------------- */
@@ -119,6 +122,75 @@ static void read_ormqr(struct reading *r)
     vector(r, XG_SLOT_TAU, c->tau, r->routine->k);
     matrix(r, XG_SLOT_B, c->c, r->routine->m, r->routine->n, c->ldc);
     workspace(r, c->lwork, r->routine->right ? r->routine->m : r->routine->n);
+}
+
+/* --- Least squares --------------------------------------------------------------------------- */
+
+static void least_squares(struct reading *r, const void *m, const void *n, const void *nrhs,
+                          void *a, const void *lda, void *b, const void *ldb)
+{
+    rectangle(r, m, n, a, lda);
+    right_sides(r, nrhs, b, ldb);
+    r->legal = r->legal && r->routine->m >= r->routine->n;
+}
+
+/* The caller's library solves the other systems of GELS, A X = B with fewer rows than columns and
+ * Aᴴ X = B, whose shortest solution is wanted. */
+static void read_gels(struct reading *r)
+{
+    const struct shim_gels *c = &r->call->gels;
+    letter(r, c->trans, "N");
+    least_squares(r, c->m, c->n, c->nrhs, c->a, c->lda, c->b, c->ldb);
+    workspace(r, c->lwork, r->routine->n + xg_max_i64(r->routine->n, r->routine->k));
+}
+
+static void ranked(struct reading *r)
+{
+    const struct shim_gelsd *c = &r->call->gelsd;
+    least_squares(r, c->m, c->n, c->nrhs, c->a, c->lda, c->b, c->ldb);
+    r->routine->uplo = XG_UPPER;
+    r->routine->operand[XG_SLOT_V] = r->routine->operand[XG_SLOT_B];
+    matrix(r, XG_SLOT_U, c->a, r->routine->n, r->routine->n, c->lda);
+    vector(r, XG_SLOT_W, c->s, r->routine->n);
+    r->routine->rank = c->rank;
+    r->legal = r->legal && c->rank && c->rcond;
+    if (r->legal)
+        r->routine->rcond = real_at(r->routine->type, c->rcond);
+}
+
+/* The rows that count for the workspace: LAPACK first factorizes a tall matrix, and then needs the
+ * workspace of R. */
+static int64_t rows_left(const struct reading *r)
+{
+    const int64_t m = r->routine->m, n = r->routine->n;
+    return 5 * m < 8 * (n + 1) ? m : n;
+}
+
+/* Requires the workspaces that LAPACK demands for A; for R it demands no more. */
+static void read_gelsd(struct reading *r)
+{
+    static const int64_t LEAF = 25; /* the largest problem that LAPACK does not divide */
+    ranked(r);
+    const int64_t n = r->routine->n;
+    if (xg_type_is_complex(r->routine->type)) {
+        workspace(r, r->call->gelsd.lwork, 2 * n + xg_max_i64(rows_left(r), n * r->routine->k));
+        return;
+    }
+    int64_t levels = 2 * n > LEAF + 1;
+    while ((LEAF + 1) << levels <= n)
+        levels++;
+    workspace(r, r->call->gelsd.lwork,
+              12 * n + 2 * n * LEAF + 8 * n * levels + n * r->routine->k + (LEAF + 1) * (LEAF + 1));
+}
+
+static void read_gelss(struct reading *r)
+{
+    ranked(r);
+    const int64_t m = r->routine->m, n = r->routine->n, k = r->routine->k;
+    workspace(r, r->call->gelss.lwork,
+              xg_type_is_complex(r->routine->type)
+                  ? 2 * n + xg_max_i64(m, k)
+                  : xg_max_i64(5 * n, 3 * n + xg_max_i64(rows_left(r), k)));
 }
 
 /* --- Eigenvalues ----------------------------------------------------------------------------- */
@@ -336,11 +408,11 @@ static const struct list lists[SHIM_LIST_COUNT] = {
     LIST(geqrf, read_geqrf, m, AT(geqrf, lwork)),
     LIST(orgqr, read_orgqr, m, AT(orgqr, lwork)),
     LIST(ormqr, read_ormqr, m, AT(ormqr, lwork)),
-    LIST(gels, shim_squares_read_gels, m, AT(gels, lwork)),
-    LIST(gelsd, shim_squares_read_gelsd, m, AT(gelsd, lwork)),
-    LIST(complex_gelsd, shim_squares_read_gelsd, m, AT(complex_gelsd, lwork)),
-    LIST(gelss, shim_squares_read_gelss, m, AT(gelss, lwork)),
-    LIST(complex_gelss, shim_squares_read_gelss, m, AT(complex_gelss, lwork)),
+    LIST(gels, read_gels, m, AT(gels, lwork)),
+    LIST(gelsd, read_gelsd, m, AT(gelsd, lwork)),
+    LIST(complex_gelsd, read_gelsd, m, AT(complex_gelsd, lwork)),
+    LIST(gelss, read_gelss, m, AT(gelss, lwork)),
+    LIST(complex_gelss, read_gelss, m, AT(complex_gelss, lwork)),
     LIST(syev, read_syev, n, AT(syev, lwork)),
     LIST(heev, read_syev, n, AT(heev, lwork)),
     LIST(syevd, read_syevd, n, AT(syevd, lwork), AT(syevd, liwork)),
@@ -407,8 +479,8 @@ void shim_routine_leave(const struct shim_routine_call *call, const struct xg_ro
                         enum xg_pool pool)
 {
     void *work = (void *)call->words[lists[call->list].lengths[0] - 1];
-    const bool wide = xg_type_is_double(routine->type), mkl = pool == XG_POOL_MKL;
-    const double asked = wide ? *(const double *)work : *(const float *)work;
+    const bool mkl = pool == XG_POOL_MKL;
+    const double asked = real_at(routine->type, work);
     const int64_t n = routine->n;
     double left = asked;
     if (routine->name == XG_ROUTINE_SYGVD && !mkl)
@@ -416,20 +488,22 @@ void shim_routine_leave(const struct shim_routine_call *call, const struct xg_ro
                                     TRIDIAGONAL_BLOCK * n));
     if (is_unblocked(call, routine, asked, mkl))
         left = (double)n;
-    if (wide)
+    if (xg_type_is_double(routine->type))
         *(double *)work = left;
     else
         *(float *)work = (float)left;
 }
 
-/* LAPACK forbids operands that overlap, and libraries treat them differently. The vectors of syevd
- * are written over A, as one operand. */
+/* LAPACK forbids operands that overlap, and libraries treat them differently. Of two operands that
+ * begin at one address, one is written over the other (struct xg_use). */
 static bool overlap(const struct xg_routine *routine)
 {
     for (int i = 0; i < XG_SLOT_COUNT; i++)
         for (int j = 0; j < i; j++) {
             const struct xg_matrix *a = &routine->operand[i], *b = &routine->operand[j];
-            if (!a->at || !b->at || (a->at == b->at && i == XG_SLOT_U && j == XG_SLOT_A))
+            const struct xg_use *use = xg_routine_use(routine->name, (enum xg_slot)i);
+            if (!a->at || !b->at ||
+                (a->at == b->at && use->lies == XG_LIES_OVER && use->at == (enum xg_slot)j))
                 continue;
             if (xg_routine_overlaps(routine, (enum xg_slot)i, (enum xg_slot)j))
                 return true;

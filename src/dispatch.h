@@ -35,8 +35,8 @@ bool xg_dispatch_wants_group(int kind, int64_t m, int64_t n, int64_t k);
 /*
  * Always computes the routine. symbol: the name that the program called (a static string).
  * cpu->whole repeats the caller's own call; cpu->part is not used and may be NULL. True: the GPU
- * computed it, all results are in the operands, and LAPACK's info is 0. False: cpu->whole computed
- * it.
+ * computed it, or its part of least squares before cpu->factored; all results are in the operands,
+ * and LAPACK's info is 0. False: cpu->whole computed it.
  *
  * From any thread; otherwise as xg_dispatch_problem.
  */

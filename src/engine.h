@@ -77,8 +77,9 @@ enum xg_status xg_engine_compute(const struct xg_problem *call, const struct xg_
                                  const struct xg_cpu *cpu, const struct xg_patience *patience,
                                  struct xg_result *result);
 
-/* The same for a routine of LAPACK. Unless it returns XG_OK, the caller must have the CPU compute
- * the routine, as after xg_routine_run; XG_ERR_WRONG: verification found the result wrong. */
+/* The same for a routine of LAPACK. Unless it returns XG_OK, and if result->factored, the caller
+ * must have the CPU compute, as after xg_routine_run; XG_ERR_WRONG: verification found the result
+ * wrong. */
 enum xg_status xg_engine_routine(const struct xg_routine *routine, const struct xg_conf *conf,
                                  const struct xg_patience *patience, struct xg_result *result);
 

@@ -11,6 +11,7 @@
 #include "host/tally.h"
 #include "learnt.h"
 #include "leftover.h"
+#include "pipeline/least_squares.h"
 #include "report/recorder.h"
 #include "settled.h"
 
@@ -133,30 +134,16 @@ static bool run_product(const struct xg_run *run)
     return status != XG_DECLINED;
 }
 
-static bool run_rest(const struct xg_run *run, const struct xg_patience *patience)
+/* The program's library goes on from R and Qᴴ B. */
+static bool run_factored(const struct xg_run *run, const struct xg_routine *routine)
 {
-    const struct xg_cpu *cpu = run->cpu;
-    struct xg_result *result = &run->record->gpu, second = {0};
-    if (!cpu->rest)
-        return true;
-    bool done = run->decision->decomposes &&
-                xg_engine_routine(cpu->decomposition, run->conf, patience, &second) == XG_OK &&
-                cpu->solve(cpu->ctx);
-    result->up_bytes += second.up_bytes;
-    result->down_bytes += second.down_bytes;
-    result->waited_s += second.waited_s;
-    result->verify_s += second.verify_s;
-    if (second.verdict != XG_VERDICT_NONE) {
-        result->verdict = second.verdict;
-        result->deviation = second.deviation;
-    }
-    if (done)
-        return true;
     double entered = xg_recorder_enter();
     xg_shelter_leave(run->shelter);
-    done = cpu->rest(cpu->ctx);
+    bool done = run->cpu->factored(run->cpu->ctx, routine);
     xg_shelter_enter_again(run->shelter);
     run->record->inside_s += xg_recorder_leave(entered);
+    if (done)
+        xg_least_squares_give(routine, &routine->operand[XG_SLOT_U]);
     return done;
 }
 
@@ -164,17 +151,23 @@ static bool run_rest(const struct xg_run *run, const struct xg_patience *patienc
 static bool run_routine(const struct xg_run *run)
 {
     const struct xg_patience patience = patience_of(run->decision);
+    struct xg_routine routine = *run->call->routine;
     struct xg_result *result = &run->record->gpu;
+    enum xg_status status = XG_ERR_NOMEM;
     double begin = xg_clock_s();
-    enum xg_status status = xg_engine_routine(run->call->routine, run->conf, &patience, result);
-    if (status != XG_OK || !run_rest(run, &patience)) {
-        conclude(run, XG_PLACE_CPU, status == XG_OK ? XG_REASON_ROUTINE : reason_of(run, status));
-        result->kernel = NULL;
-        return false;
-    }
+    routine.decomposes = run->decision->decomposes;
+    if (xg_least_squares_open(&routine, __builtin_frame_address(0)))
+        status = xg_engine_routine(&routine, run->conf, &patience, result);
+    bool done = result->factored ? run_factored(run, &routine) : status == XG_OK;
     double end = xg_clock_s();
-    observe(run, XG_SIDE_GPU, end - begin - result->waited_s - result->verify_s, end);
-    return true;
+    xg_least_squares_close(&routine);
+    if (done) {
+        observe(run, XG_SIDE_GPU, end - begin - result->waited_s - result->verify_s, end);
+        return true;
+    }
+    conclude(run, XG_PLACE_CPU, result->factored ? XG_REASON_ROUTINE : reason_of(run, status));
+    result->kernel = NULL;
+    return false;
 }
 
 /* --- On both sides ---------------------------------------------------------------------------- */

@@ -38,7 +38,7 @@ enum xg_routine_name {
  *   GELSS's R, (n, n), of which only the upper triangle is written.
  * - V: GESDD's right singular vectors as rows, LAPACK's VT: (n, n) or (min(m, n), n). GEEV's
  *   eigenvectors, (n, n); of a real A a conjugate pair has two columns, as in LAPACK. GELSD's and
- * GELSS's Qᴴ B.
+ *   GELSS's Qᴴ B. Their R and Qᴴ B lie in A and B, until pipeline/least_squares.h lends memory.
  * - TAU: the scalar factors of Q's reflectors.
  * - PIVOTS: integers of pivot_bytes.
  * - W: eigenvalues or singular values, which are complex for GEEV of a complex A, else real.
@@ -81,6 +81,9 @@ struct xg_routine {
     int64_t m, n;            /* of A; ORMQR: of B */
     int64_t k;               /* right-hand sides; ORGQR, ORMQR: reflectors */
     struct xg_matrix operand[XG_SLOT_COUNT];
+    double rcond;    /* GELSD, GELSS */
+    void *rank;      /* GELSD, GELSS: the result, of pivot_bytes; NULL: R and Qᴴ B suffice */
+    bool decomposes; /* with a rank: the device also computes R's singular values */
     int pivot_bytes; /* 4 or 8 */
 };
 

@@ -68,30 +68,28 @@ enum xg_pool {
     XG_POOL_MKL,      /* MKL's: those of the user's threading layer */
 };
 
+struct xg_routine;
+
 /*
  * The CPU side of one intercepted call, given by the shim (or by a test).
  *   whole:   repeats the caller's own call, argument for argument, in the caller's own BLAS.
  *   part:    computes any normalised product (a tile of the call) in the same library.
+ *   factored: computes GELSD or GELSS in the same library from R and Qᴴ B, the routine's U and V,
+ *            and overwrites these as A and B. False: it failed. NULL for other calls.
  *   library: the file of that library, valid until the call ends; NULL if it is not known.
  *   threads: the largest number of threads, including the caller's, that whole would use now; 0:
  *            not known. Takes a few nanoseconds.
  *   pool:    the owner of those threads.
  *
- * The functions run on the application's thread; whole and part may run for long, and cannot fail.
- * library and threads may be NULL.
+ * The functions run on the application's thread. whole, part and factored may run for long; whole
+ * and part cannot fail. library and threads may be NULL.
  */
 struct xg_cpu {
     void (*whole)(void *ctx);
     void (*part)(void *ctx, const struct xg_problem *part);
+    bool (*factored)(void *ctx, const struct xg_routine *routine);
     const char *(*library)(void *ctx);
     int (*threads)(void *ctx);
-    /* What remains of GELSD and GELSS after the GPU's part; NULL for other routines. `solve` uses
-     * the results of `decomposition`, which is GESDD of R, and runs none of the program's code;
-     * false: it has done nothing. `rest` uses the program's library; false: it failed, and `whole`
-     * computes all of the call. */
-    const struct xg_routine *decomposition;
-    bool (*solve)(void *ctx);
-    bool (*rest)(void *ctx);
     enum xg_pool pool;
     void *ctx;
 };
@@ -187,6 +185,7 @@ struct xg_result {
     bool unserved;                 /* nothing on the device computes such a problem */
     bool failed;                   /* the code for it could not be opened this time */
     bool nonfinite;                /* an operand or a result of the routine is not finite */
+    bool factored;                 /* of a routine with a rank: U and V are complete, and no more */
     double waited_s;               /* time spent waiting for a lane */
     int64_t tiles, tiles_done; /* of C; done: committed to the caller's memory by the GPU's side */
     enum xg_sums sums;

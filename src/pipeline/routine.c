@@ -16,6 +16,7 @@
 #include "compute/solver.h"
 #include "decide/routine.h"
 #include "pipeline/lane.h"
+#include "pipeline/least_squares.h"
 #include "pipeline/originals.h"
 #include "pipeline/populate.h"
 #include "pipeline/transfer.h"
@@ -529,8 +530,8 @@ static double limit_of(const struct xg_dev *dev, const struct xg_routine *routin
     return dev->timeout_s + dev->ranks * xg_routine_flops(routine) / SLOWEST_FLOPS;
 }
 
-static enum xg_status run_routine(struct xg_lane *lane, const struct xg_routine *routine,
-                                  const uint64_t *seed, struct xg_result *result)
+static enum xg_status run_steps(struct xg_lane *lane, const struct xg_routine *routine,
+                                const uint64_t *seed, struct xg_result *result)
 {
     int saved_errno = errno;
     struct run run = {.lane = lane, .routine = routine, .seed = seed};
@@ -551,6 +552,33 @@ static enum xg_status run_routine(struct xg_lane *lane, const struct xg_routine 
     free(run.pivots);
     errno = saved_errno;
     return status;
+}
+
+/* Solves least squares with R's singular values, unless the CPU must go on from R and Qᴴ B. */
+static enum xg_status decompose(struct xg_lane *lane, const struct xg_routine *routine,
+                                const uint64_t *seed, struct xg_result *result)
+{
+    const struct xg_routine decomposition = xg_least_squares_decomposition(routine);
+    struct xg_result second;
+    enum xg_status status = run_steps(lane, &decomposition, seed, &second);
+    result->up_bytes += second.up_bytes;
+    result->down_bytes += second.down_bytes;
+    result->verify_s += second.verify_s;
+    if (second.verdict != XG_VERDICT_NONE) {
+        result->verdict = second.verdict;
+        result->deviation = second.deviation;
+    }
+    result->factored = status != XG_OK || !xg_least_squares_solve(routine);
+    return status == XG_DECLINED ? XG_OK : status;
+}
+
+static enum xg_status run_routine(struct xg_lane *lane, const struct xg_routine *routine,
+                                  const uint64_t *seed, struct xg_result *result)
+{
+    enum xg_status status = run_steps(lane, routine, seed, result);
+    result->factored = status == XG_OK && routine->rank;
+    return result->factored && routine->decomposes ? decompose(lane, routine, seed, result)
+                                                   : status;
 }
 
 enum xg_status xg_routine_run(struct xg_lane *lane, const struct xg_routine *routine,

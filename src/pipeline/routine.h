@@ -20,6 +20,9 @@ struct xg_lane;
  * squares need LAPACK's scaling. Failures: XG_ERR_NOMEM, XG_ERR_DRIVER, XG_ERR_LOST,
  * XG_ERR_CAPTURE; XG_ERR_HUNG: the lane must be abandoned.
  *
+ * GELSD and GELSS with a rank (least_squares.h): if result->factored, whatever the status, only U
+ * and V are complete, and the caller must have the CPU go on from them.
+ *
  * *result is always set. A lane serves one thread at a time. The caller's current CUDA context, its
  * mode of stream capture and errno are unchanged afterwards.
  */

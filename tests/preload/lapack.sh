@@ -265,6 +265,9 @@ END
         done
     done
 
+    on_gpu "squares, verified" XGEMM_VERIFY=1 "$tmp/squares"
+    has "squares, verified" 'verified: [1-9][0-9]* calls; wrong, and computed again by the CPU: 0;'
+
     # The workspaces of every routine after a call; the floating-point state. Contract 1.4, 7.2.
     solves "workspaces, without the library" "$tmp/workspace"
     mv "$tmp/out" "$tmp/left"

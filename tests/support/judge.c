@@ -68,6 +68,26 @@ void judge_squares(enum xg_type type, const struct dense *a, const struct dense 
     }
 }
 
+void judge_values(const struct dense *a, const struct matrix *vectors, const struct matrix *values,
+                  const char *what)
+{
+    const double norm = dense_norm(a);
+    double squares = 0;
+    for (int64_t j = 0; j < a->columns; j++)
+        squares += pow(creal(matrix_get(values, j, 0)), 2);
+    const double unit = JUDGE_BOUND * judge_eps(values->type) * (double)a->rows;
+    XT_CHECK_LE(fabs(sqrt(squares) - norm), unit * norm, "%s: values of norm %g, not %g", what,
+                sqrt(squares), norm);
+    if (!vectors)
+        return;
+    struct dense all = dense_of(vectors), vh = dense_top(&all, a->columns);
+    struct dense v = dense_conjugate(&vh), av = dense_product(a, &v);
+    judge_orthonormal(vectors->type, &v, what);
+    for (int64_t j = 0; j < a->columns; j++)
+        XT_CHECK_LE(fabs(sqrt(dense_column_square(&av, j, 0)) - creal(matrix_get(values, j, 0))),
+                    unit * creal(matrix_get(values, 0, 0)), "%s: vector %lld", what, (long long)j);
+}
+
 struct dense judge_transposed(const struct dense *a, enum xg_trans trans)
 {
     struct dense x = dense_conjugate(a);

@@ -24,6 +24,11 @@ void judge_orthonormal(enum xg_type type, const struct dense *q, const char *wha
 void judge_squares(enum xg_type type, const struct dense *a, const struct dense *b,
                    const struct dense *solved, bool rest, const char *what);
 
+/* The values are the singular values of A. vectors: its first rows are the right singular vectors;
+ * NULL: only the sum of squares is judged. */
+void judge_values(const struct dense *a, const struct matrix *vectors, const struct matrix *values,
+                  const char *what);
+
 struct dense judge_transposed(const struct dense *a, enum xg_trans trans);
 
 /* Random, Hermitian and positive definite, stored in one triangle; the other one is NaN. */

@@ -2,7 +2,9 @@
 #include "tests/support/routines.h"
 
 #include <math.h>
+#include <stdlib.h>
 
+#include "src/pipeline/least_squares.h"
 #include "tests/support/judge.h"
 #include "tests/support/xt.h"
 
@@ -270,6 +272,64 @@ static void check_solved(rx_run *run, struct xg_routine *routine, const struct m
     }
 }
 
+/* R and Qᴴ B. */
+static void check_factored(const struct xg_routine *routine, const struct matrix *a,
+                           const struct matrix *b)
+{
+    const struct matrix r = {.type = a->type, .view = routine->operand[XG_SLOT_U]};
+    const struct matrix qb = {.type = a->type, .view = routine->operand[XG_SLOT_V]};
+    const char *what = judge_text(routine);
+    struct dense x = dense_of(a), y = dense_of(b), rotated = dense_of(&qb);
+    struct dense triangle = dense_triangle(&r, XG_UPPER, false);
+    struct dense first = dense_top(&rotated, routine->n);
+    check_inner(a->type, &triangle, &triangle, &x, &x, what);
+    check_inner(a->type, &triangle, &first, &x, &y, what);
+    check_inner(a->type, &rotated, &rotated, &y, &y, what);
+}
+
+static void check_same(const struct matrix *a, const char *what)
+{
+    XT_CHECK(!memcmp(a->view.at, a->before, a->bytes), "%s: an operand was written", what);
+}
+
+/* The whole solution, with R's singular values. If the device leaves it to the CPU, R and Qᴴ B are
+ * right, and the caller's operands are unchanged. */
+static void check_ranked(rx_run *run, const struct xg_routine *given, const struct matrix *a,
+                         const struct matrix *b)
+{
+    struct xg_routine routine = *given;
+    const enum xg_type type = a->type, real = xg_type_real(type);
+    struct matrix left = matrix_copy(a), solved = matrix_copy(b);
+    struct matrix values = matrix_create(real, routine.n, 1, 0);
+    int64_t rank = -1;
+    routine.operand[XG_SLOT_A] = left.view;
+    routine.operand[XG_SLOT_B] = solved.view;
+    routine.operand[XG_SLOT_W] = values.view;
+    routine.pivot_bytes = sizeof rank;
+    routine.rank = &rank;
+    routine.decomposes = true;
+    if (!xg_least_squares_open(&routine, __builtin_frame_address(0)))
+        exit(XT_HARD);
+    const char *what = judge_text(&routine);
+    const bool done = run(&routine) == XG_OK;
+    if (done && rank >= 0) {
+        struct dense all = dense_of(&solved), x = dense_of(a), y = dense_of(b);
+        XT_CHECK(rank == routine.n, "%s: rank %lld", what, (long long)rank);
+        judge_squares(type, &x, &y, &all, true, what);
+        judge_values(&x, routine.name == XG_ROUTINE_GELSS ? &left : NULL, &values, what);
+        judge_rest(&solved, XG_FULL, what);
+        judge_rest(&left, XG_FULL, what);
+    } else {
+        check_same(&solved, what);
+        check_same(&values, what);
+    }
+    if (done && rank < 0)
+        check_factored(&routine, a, b);
+    if (rank < 0 || routine.name == XG_ROUTINE_GELSD)
+        check_same(&left, what);
+    xg_least_squares_close(&routine);
+}
+
 void rx_squares(rx_run *run, enum xg_type type, int64_t m, int64_t n, int64_t k, int64_t pad)
 {
     struct xg_routine routine = judge_routine(XG_ROUTINE_GELSD, type, m, n);
@@ -279,21 +339,21 @@ void rx_squares(rx_run *run, enum xg_type type, int64_t m, int64_t n, int64_t k,
     matrix_fill(&b);
     routine.uplo = XG_UPPER;
     routine.k = k;
+    routine.rcond = -1;
+    for (int name = XG_ROUTINE_GELSD; name <= XG_ROUTINE_GELSS; name++) {
+        routine.name = (enum xg_routine_name)name;
+        check_ranked(run, &routine, &a, &b);
+    }
     routine.operand[XG_SLOT_A] = a.view;
     routine.operand[XG_SLOT_B] = b.view;
     routine.operand[XG_SLOT_U] = r.view;
     routine.operand[XG_SLOT_V] = qb.view;
     if (run(&routine) == XG_OK) {
-        const char *what = judge_text(&routine);
-        struct dense x = dense_of(&a), y = dense_of(&b), rotated = dense_of(&qb);
-        struct dense triangle = dense_triangle(&r, XG_UPPER, false), first = dense_top(&rotated, n);
-        check_inner(type, &triangle, &triangle, &x, &x, what);
-        check_inner(type, &triangle, &first, &x, &y, what);
-        check_inner(type, &rotated, &rotated, &y, &y, what);
-        judge_rest(&r, XG_UPPER, what);
-        judge_rest(&qb, XG_FULL, what);
-        XT_CHECK(!memcmp(a.view.at, a.before, a.bytes) && !memcmp(b.view.at, b.before, b.bytes),
-                 "%s: an operand was written", what);
+        check_factored(&routine, &a, &b);
+        judge_rest(&r, XG_UPPER, judge_text(&routine));
+        judge_rest(&qb, XG_FULL, judge_text(&routine));
+        check_same(&a, judge_text(&routine));
+        check_same(&b, judge_text(&routine));
     }
     check_solved(run, &routine, &a, &b);
 }

@@ -25,7 +25,7 @@ void rx_triangle(rx_run *run, enum xg_type type, enum xg_uplo uplo, bool unit, i
 void rx_lu(rx_run *run, enum xg_type type, int64_t m, int64_t n, int64_t k, int64_t pad,
            int pivot_bytes);
 void rx_qr(rx_run *run, enum xg_type type, int64_t m, int64_t n, int64_t k, int64_t pad);
-/* m >= n; GELS, and GELSD's own part alone, R and Qᴴ B. */
+/* m >= n; GELS, GELSD and GELSS with R's singular values, and R and Qᴴ B alone. */
 void rx_squares(rx_run *run, enum xg_type type, int64_t m, int64_t n, int64_t k, int64_t pad);
 void rx_eigen(rx_run *run, enum xg_type type, enum xg_uplo uplo, int64_t n, int64_t pad,
               bool vectors, bool in_place, enum rx_spectrum spectrum);
