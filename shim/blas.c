@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "src/base/file.h"
-#include "src/verify/cpu.h"
+#include "src/reference/cpu.h"
 
 typedef int (*shim_isamax_function)(const int64_t *, const float *, const int64_t *);
 

@@ -10,7 +10,7 @@
 
 struct shim_blas {
     void (*function)(
-        void); /* NULL: there is none, and the built-in loop of src/verify/cpu.h serves */
+        void); /* NULL: there is none, and the built-in loop of src/reference/cpu.h serves */
     const struct shim_symbol *symbol; /* the name under which it was found */
     int int_bytes;                    /* bytes of its integers: 4 or 8 */
     struct shim_threads threads;      /* set by shim_blas_keep or shim_blas_accept_scope */

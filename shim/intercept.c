@@ -13,7 +13,7 @@
 #include "src/dispatch.h"
 #include "src/host/shelter.h"
 #include "src/host/tally.h"
-#include "src/verify/cpu.h"
+#include "src/reference/cpu.h"
 #include "whose.h"
 
 /*

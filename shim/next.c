@@ -29,8 +29,8 @@
 #include <unistd.h>
 
 #include "answers.h"
-#include "aside.h"
 #include "importers.h"
+#include "linker_thread.h"
 #include "loaded.h"
 #include "src/base/clock.h"
 #include "src/base/log.h"
@@ -333,7 +333,8 @@ static bool shim_resolve(const struct shim_symbol *symbol, bool owner, struct sh
         if (!others.itself && !several)
             next->owner = others.at[0];
         if (several || next->owner == caller || !shim_resolve_scope(symbol, answer))
-            shim_aside(shim_ask, &(struct shim_question){symbol, several ? &others : NULL, next});
+            shim_linker_thread_run(shim_ask,
+                                   &(struct shim_question){symbol, several ? &others : NULL, next});
     }
     if (next->owner != caller) {
         shim_module_find(next->owner, &answer->owner);
@@ -513,7 +514,7 @@ bool shim_next_bound(const struct shim_next *next, const struct shim_symbol *sym
     struct xg_shelter shelter;
     xg_shelter_enter(&shelter);
     xg_shelter_wait(&shelter);
-    shim_aside(shim_ask_bound, &bound);
+    shim_linker_thread_run(shim_ask_bound, &bound);
     errno = saved_errno;
     xg_shelter_leave(&shelter);
     if (bound.found)

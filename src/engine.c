@@ -25,9 +25,9 @@
 #include "host/fork.h"
 #include "host/shelter.h"
 #include "host/team.h"
+#include "pipeline/factor.h"
 #include "pipeline/lane.h"
 #include "pipeline/pipeline.h"
-#include "pipeline/routine.h"
 #include "verify/verify.h"
 
 /* The number of attempts at a start while stream captures of the program forbid it. The first

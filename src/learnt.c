@@ -8,7 +8,6 @@
 
 #include "base/clock.h"
 #include "base/sandbox.h"
-#include "decide/calibration.h"
 #include "device/teardown.h"
 #include "engine.h"
 #include "host/cores.h"
@@ -16,6 +15,7 @@
 #include "host/latch.h"
 #include "host/spin.h"
 #include "host/tally.h"
+#include "machine/calibration.h"
 #include "report/trace.h"
 #include "settled.h"
 

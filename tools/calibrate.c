@@ -18,10 +18,10 @@
 #include "fit.h"
 #include "src/base/clock.h"
 #include "src/base/file.h"
-#include "src/decide/calibration.h"
 #include "src/engine.h"
 #include "src/host/cores.h"
 #include "src/host/library.h"
+#include "src/machine/calibration.h"
 #include "terminal.h"
 #include "wake.h"
 #ifdef XG_CUDA

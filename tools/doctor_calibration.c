@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "doctor_text.h"
-#include "src/decide/calibration.h"
 #include "src/host/cores.h"
+#include "src/machine/calibration.h"
 
 /* Whether the file's folder holds other files of its side. */
 static bool has_others(const char *path)

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "bench/median.h"
-#include "src/decide/calibration.h"
+#include "src/machine/calibration.h"
 
 double fit_predict(const struct xg_model *model, enum xg_side side, const struct xg_problem *call)
 {

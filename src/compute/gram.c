@@ -188,7 +188,7 @@ static enum xg_status compute_vectors(const struct run *run)
     return status == XG_OK ? put_vectors(run, XG_SLOT_V, scratch->v, run->n, 0, run->n, 0) : status;
 }
 
-/* --- From pipeline/routine.c ----------------------------------------------------------------- */
+/* --- From pipeline/factor.c ----------------------------------------------------------------- */
 
 bool xg_gram_serves(struct xg_dev *dev, const struct xg_solver_call *call)
 {

@@ -9,7 +9,7 @@
 #include "decide/ledger.h"
 #include "decide/model.h"
 #include "decide/phase.h"
-#include "decide/routine.h"
+#include "decide/routine_times.h"
 
 /* What the process has learnt; a decision depends on it and on the call. */
 struct xg_policy {

@@ -40,7 +40,7 @@ struct xg_lane {
         enum xg_type type;
         int inexact; /* calls of this shape in a row for which Xgesvdp was not exact */
         int skipped; /* calls since then that did not try it */
-    } polar;         /* of GESDD: see pipeline/routine.c */
+    } polar;         /* of GESDD: see pipeline/factor.c */
 };
 
 /*

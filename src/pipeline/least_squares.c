@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "host/call_memory.h"
-#include "verify/cpu.h"
+#include "reference/cpu.h"
 
 static bool is_gelss(const struct xg_routine *routine)
 {

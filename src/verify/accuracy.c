@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "verify/cpu.h"
+#include "reference/cpu.h"
 
 /* The i-th of evenly spread points in [0, extent): multiples of an irrational, modulo 1. */
 static int64_t spread(int i, double step, int64_t extent)

@@ -4,7 +4,7 @@
 #define XG_ACCURACY_H
 
 #include "base/xg.h"
-#include "verify/cpu.h"
+#include "reference/cpu.h"
 
 enum { XG_ACCURACY_SAMPLES = 512 };
 

@@ -10,8 +10,8 @@
 #include <time.h>
 
 #include "lane.h"
+#include "src/pipeline/factor.h"
 #include "src/pipeline/pipeline.h"
-#include "src/pipeline/routine.h"
 #include "tests/support/routines.h"
 
 #ifndef MADV_POPULATE_WRITE

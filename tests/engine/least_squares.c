@@ -6,7 +6,7 @@
 #include "lane.h"
 #include "src/compute/cublas.h"
 #include "src/compute/solver_library.h"
-#include "src/pipeline/routine.h"
+#include "src/pipeline/factor.h"
 
 static struct fakecuda fake;
 static struct xg_lane *lane;

@@ -7,7 +7,7 @@
 #include "kernels/lapack/panel_kabi.h"
 #include "lane.h"
 #include "src/compute/cublas.h"
-#include "src/pipeline/routine.h"
+#include "src/pipeline/factor.h"
 #include "tests/support/factors.h"
 
 /* Panels need all of these: a loaded libcublas, results that may depend on it, a device with

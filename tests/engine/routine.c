@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* LAPACK's routines through a lane: results are right for all types and shapes, and a fault loses
  * nothing. Contract 1.3 (doc/contract.md). */
-#include "src/pipeline/routine.h"
+#include "src/pipeline/factor.h"
 
 #include <sys/mman.h>
 

@@ -7,7 +7,7 @@
 
 #include "lane.h"
 #include "src/compute/cublas.h"
-#include "src/pipeline/routine.h"
+#include "src/pipeline/factor.h"
 
 enum { M = 20, N = 12 };
 

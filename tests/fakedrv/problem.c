@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "src/base/integers.h"
-#include "src/verify/cpu.h"
+#include "src/reference/cpu.h"
 #include "tests/support/one_thread.h"
 #include "tests/support/typed.h"
 

@@ -7,7 +7,7 @@
 
 #include "fuzz.h"
 #include "src/base/conf.h"
-#include "src/decide/calibration.h"
+#include "src/machine/calibration.h"
 
 long fuzz_reached;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* LAPACK's routines on a device, host to host, in the units of LAPACK's own testers. Contract 1.3
  * (doc/contract.md). */
-#include "src/pipeline/routine.h"
+#include "src/pipeline/factor.h"
 
 #include <math.h>
 

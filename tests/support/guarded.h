@@ -11,7 +11,7 @@
 #include "src/base/clock.h"
 #include "src/base/conf.h"
 #include "src/base/xg.h"
-#include "src/verify/cpu.h"
+#include "src/reference/cpu.h"
 #include "xt.h"
 
 #define FAKECUDA_WANT_LOAD

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "src/base/file.h"
-#include "src/decide/calibration.h"
+#include "src/machine/calibration.h"
 #include "tests/support/xt.h"
 #include "tools/fit.h"
 

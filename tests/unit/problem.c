@@ -5,7 +5,7 @@
 
 #include "src/base/integers.h"
 #include "src/base/problem.h"
-#include "src/verify/cpu.h"
+#include "src/reference/cpu.h"
 #include "tests/support/xt_level3.h"
 
 /* Computes the problem's parts one after the other. */

@@ -2,7 +2,7 @@
 /* The judges of gpu/accuracy pass right results and refuse wrong ones. */
 #include <math.h>
 
-#include "src/verify/cpu.h"
+#include "src/reference/cpu.h"
 #include "tests/support/distribution.h"
 #include "tests/support/reference.h"
 #include "tests/support/typed.h"

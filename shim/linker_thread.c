@@ -6,7 +6,7 @@
  * it frees it.
  */
 #define _GNU_SOURCE
-#include "aside.h"
+#include "linker_thread.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -102,7 +102,7 @@ static bool run_aside(void (*run)(void *context), void *context)
     return runs;
 }
 
-void shim_aside(void (*run)(void *context), void *context)
+void shim_linker_thread_run(void (*run)(void *context), void *context)
 {
     if (run_aside(run, context))
         return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/cpu.h"
+#include "reference/cpu.h"
 
 #include <complex.h>
 #include <math.h>
@@ -37,7 +37,7 @@ static void scale_exact(const struct xg_problem *p, struct xg_cpu_exact *sum)
 #define CONJ(x) (x)
 #define RE(x) (x)
 #define IM(x) 0
-#include "verify/cpu_loops.h"
+#include "reference/cpu_loops.h"
 
 #define NUMBER double
 #define NAME(x) x##_d
@@ -45,7 +45,7 @@ static void scale_exact(const struct xg_problem *p, struct xg_cpu_exact *sum)
 #define CONJ(x) (x)
 #define RE(x) (x)
 #define IM(x) 0
-#include "verify/cpu_loops.h"
+#include "reference/cpu_loops.h"
 
 #define NUMBER float _Complex
 #define NAME(x) x##_c
@@ -53,7 +53,7 @@ static void scale_exact(const struct xg_problem *p, struct xg_cpu_exact *sum)
 #define CONJ(x) conjf(x)
 #define RE(x) crealf(x)
 #define IM(x) cimagf(x)
-#include "verify/cpu_loops.h"
+#include "reference/cpu_loops.h"
 
 #define NUMBER double _Complex
 #define NAME(x) x##_z
@@ -61,7 +61,7 @@ static void scale_exact(const struct xg_problem *p, struct xg_cpu_exact *sum)
 #define CONJ(x) conj(x)
 #define RE(x) creal(x)
 #define IM(x) cimag(x)
-#include "verify/cpu_loops.h"
+#include "reference/cpu_loops.h"
 
 static const struct {
     void (*compute)(const struct xg_problem *p);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One LAPACK routine from host memory through a device to host memory. */
-#ifndef XG_PIPELINE_ROUTINE_H
-#define XG_PIPELINE_ROUTINE_H
+#ifndef XG_FACTOR_H
+#define XG_FACTOR_H
 
 #include "base/routine.h"
 #include "base/xg.h"

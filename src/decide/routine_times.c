@@ -14,7 +14,7 @@
  * our LU and QR (compute/lu.h, compute/qr.h) on an H100, in double precision, fitted to n = 64 to
  * 4096 (bench/routines.py).
  */
-#include "decide/routine.h"
+#include "decide/routine_times.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a LAPACK routine takes on both sides: predictions, corrected by what was measured. Pure. */
-#ifndef XG_DECIDE_ROUTINE_H
-#define XG_DECIDE_ROUTINE_H
+#ifndef XG_ROUTINE_TIMES_H
+#define XG_ROUTINE_TIMES_H
 
 #include "base/conf.h"
 #include "base/routine.h"

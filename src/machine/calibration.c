@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "decide/calibration.h"
+#include "machine/calibration.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs a function that asks the dynamic linker, so that the program does not notice. */
-#ifndef SHIM_ASIDE_H
-#define SHIM_ASIDE_H
+#ifndef SHIM_LINKER_THREAD_H
+#define SHIM_LINKER_THREAD_H
 
 /*
  * Calls run(context) on a new thread and returns when it is done. dlopen, dlsym and dlclose start
@@ -14,6 +14,6 @@
  *
  * Call it with signals and cancellation held back (shelter.h). It does not preserve errno.
  */
-void shim_aside(void (*run)(void *context), void *context);
+void shim_linker_thread_run(void (*run)(void *context), void *context);
 
 #endif

@@ -4,7 +4,7 @@
  * that will be overwritten are copied (originals.h), and the pages of new outputs are populated
  * (populate.h).
  */
-#include "pipeline/routine.h"
+#include "pipeline/factor.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "compute/deflation.h"
 #include "compute/gram.h"
 #include "compute/solver.h"
-#include "decide/routine.h"
+#include "decide/routine_times.h"
 #include "pipeline/lane.h"
 #include "pipeline/least_squares.h"
 #include "pipeline/originals.h"
