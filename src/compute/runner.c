@@ -9,16 +9,16 @@
 #include "compute/launch.h"
 #include "device/mem.h"
 
-static CUdeviceptr address(const struct xg_runner *product, CUdeviceptr base, size_t elems)
+static CUdeviceptr address(const struct xg_runner *runner, CUdeviceptr base, size_t elems)
 {
-    return base + elems * (size_t)product->plan->elem_bytes;
+    return base + elems * (size_t)runner->plan->elem_bytes;
 }
 
-static CUdeviceptr b_base(const struct xg_runner *product)
+static CUdeviceptr b_base(const struct xg_runner *runner)
 {
-    if (product->plan->b_is_a)
-        return product->base;
-    return address(product, product->base, product->plan->a_elems);
+    if (runner->plan->b_is_a)
+        return runner->base;
+    return address(runner, runner->base, runner->plan->a_elems);
 }
 
 /* --- Pieces and residues ------------------------------------------------------------------- */
@@ -98,107 +98,106 @@ static CUdeviceptr expanded(const struct xg_split_operand *operand)
     return operand->end;
 }
 
-static enum xg_status place_operands(struct xg_runner *product)
+static enum xg_status place_operands(struct xg_runner *runner)
 {
-    const struct xg_plan *plan = product->plan;
+    const struct xg_plan *plan = runner->plan;
     const size_t count = 2 * (size_t)plan->kt;
-    product->operands = calloc(count, sizeof *product->operands);
-    if (!product->operands)
+    runner->operands = calloc(count, sizeof *runner->operands);
+    if (!runner->operands)
         return XG_ERR_NOMEM;
-    CUdeviceptr at = product->base + xg_split_aligned(plan->device_bytes);
+    CUdeviceptr at = runner->base + xg_split_aligned(plan->device_bytes);
     for (int64_t i = 0; i < (int64_t)count; i++) {
-        const struct extents x = extents_of(plan, product->call, i / 2, i % 2);
-        bool shared = i % 2 && is_shared(plan, product->call); /* SYRK: B's are A's */
-        size_t bytes = operand_bytes(plan, product->call, i / 2, i % 2);
-        (product->residue ? xg_residue_operand_init : xg_split_operand_init)(
-            &product->operands[i], shared ? at - bytes : at, x.rows, x.depth, x.panel_rows);
+        const struct extents x = extents_of(plan, runner->call, i / 2, i % 2);
+        bool shared = i % 2 && is_shared(plan, runner->call); /* SYRK: B's are A's */
+        size_t bytes = operand_bytes(plan, runner->call, i / 2, i % 2);
+        (runner->residue ? xg_residue_operand_init : xg_split_operand_init)(
+            &runner->operands[i], shared ? at - bytes : at, x.rows, x.depth, x.panel_rows);
         at += shared ? 0 : bytes;
     }
-    product->results = at;
+    runner->results = at;
     return XG_OK;
 }
 
-void xg_runner_want_all(struct xg_runner *product)
+void xg_runner_want_all(struct xg_runner *runner)
 {
-    product->all_kinds = true;
+    runner->all_kinds = true;
 }
 
-enum xg_status xg_runner_init(struct xg_runner *product, bool splits)
+enum xg_status xg_runner_init(struct xg_runner *runner, bool splits)
 {
     if (!splits)
         return XG_OK;
-    if (has_residues(product->call))
-        product->residue = product->dev->residue;
+    if (has_residues(runner->call))
+        runner->residue = runner->dev->residue;
     else
-        product->split = product->dev->split;
-    memset(product->refusals, 0, XG_RUNNER_REFUSALS * sizeof *product->refusals);
-    if (product->plan->tile_count > XG_RUNNER_TILES_MAX)
-        xg_runner_want_all(product);
-    return place_operands(product);
+        runner->split = runner->dev->split;
+    memset(runner->refusals, 0, XG_RUNNER_REFUSALS * sizeof *runner->refusals);
+    if (runner->plan->tile_count > XG_RUNNER_TILES_MAX)
+        xg_runner_want_all(runner);
+    return place_operands(runner);
 }
 
 /* The device writes the refusals, so they are read as volatile. */
-static bool refusal(const struct xg_runner *product, int64_t word)
+static bool refusal(const struct xg_runner *runner, int64_t word)
 {
-    const volatile uint32_t *refusals = product->refusals;
-    return product->split && refusals[word];
+    const volatile uint32_t *refusals = runner->refusals;
+    return runner->split && refusals[word];
 }
 
-bool xg_runner_refused(const struct xg_runner *product, int64_t tile)
+bool xg_runner_refused(const struct xg_runner *runner, int64_t tile)
 {
-    return tile < XG_RUNNER_TILES_MAX && refusal(product, XG_RUNNER_REFUSED_TILES + tile);
+    return tile < XG_RUNNER_TILES_MAX && refusal(runner, XG_RUNNER_REFUSED_TILES + tile);
 }
 
-bool xg_runner_needed_all(const struct xg_runner *product)
+bool xg_runner_needed_all(const struct xg_runner *runner)
 {
-    return refusal(product, XG_RUNNER_REFUSED_ANY);
+    return refusal(runner, XG_RUNNER_REFUSED_ANY);
 }
 
-void xg_runner_fini(struct xg_runner *product)
+void xg_runner_fini(struct xg_runner *runner)
 {
-    free(product->operands);
+    free(runner->operands);
 }
 
-bool xg_runner_splits(const struct xg_runner *product)
+bool xg_runner_splits(const struct xg_runner *runner)
 {
-    return product->split || product->residue;
+    return runner->split || runner->residue;
 }
 
-static struct xg_split_source source_of(const struct xg_runner *product, bool b,
-                                        size_t offset_elems)
+static struct xg_split_source source_of(const struct xg_runner *runner, bool b, size_t offset_elems)
 {
-    const struct xg_plan *plan = product->plan;
+    const struct xg_plan *plan = runner->plan;
     return (struct xg_split_source){
-        .data = address(product, b ? b_base(product) : product->base, offset_elems),
+        .data = address(runner, b ? b_base(runner) : runner->base, offset_elems),
         .ld = b ? plan->ldb : plan->lda,
-        .along_k = b ? product->call->transb : !product->call->transa,
+        .along_k = b ? runner->call->transb : !runner->call->transa,
     };
 }
 
 /* Returns rows of op(A) or columns of op(B) in slice l, of a complex operand as a real one. */
-static struct xg_split_range range(const struct xg_runner *product, bool b, int64_t l, int64_t row,
+static struct xg_split_range range(const struct xg_runner *runner, bool b, int64_t l, int64_t row,
                                    int64_t rows, size_t offset_elems)
 {
-    const struct xg_split_operand *operand = &product->operands[2 * l + b];
-    const int64_t first = real_rows(product->call, b, row);
+    const struct xg_split_operand *operand = &runner->operands[2 * l + b];
+    const int64_t first = real_rows(runner->call, b, row);
     return (struct xg_split_range){
         .operand = operand,
-        .source = parts(product->call) > 1
+        .source = parts(runner->call) > 1
                       ? xg_residue_expanded(expanded(operand), first, operand->k)
-                      : source_of(product, b, offset_elems),
+                      : source_of(runner, b, offset_elems),
         .row = first,
-        .rows = real_rows(product->call, b, rows),
+        .rows = real_rows(runner->call, b, rows),
     };
 }
 
 /* Splits rows that have arrived; complex ones are expanded first. */
-static enum xg_status split_rows(struct xg_runner *product, bool b, int64_t l, int64_t row,
+static enum xg_status split_rows(struct xg_runner *runner, bool b, int64_t l, int64_t row,
                                  int64_t rows, size_t offset_elems, CUstream stream)
 {
-    const struct xg_problem *call = product->call;
-    const struct xg_split_range panel = range(product, b, l, row, rows, offset_elems);
+    const struct xg_problem *call = runner->call;
+    const struct xg_split_range panel = range(runner, b, l, row, rows, offset_elems);
     const struct xg_residue_complex numbers = {
-        .source = source_of(product, b, offset_elems),
+        .source = source_of(runner, b, offset_elems),
         .rows = rows,
         .k = panel.operand->k / parts(call),
         .b = b,
@@ -206,25 +205,25 @@ static enum xg_status split_rows(struct xg_runner *product, bool b, int64_t l, i
     };
     enum xg_status status = XG_OK;
     if (parts(call) > 1)
-        status = xg_residue_expand(product->residue, &numbers, expanded(panel.operand), panel.row,
+        status = xg_residue_expand(runner->residue, &numbers, expanded(panel.operand), panel.row,
                                    stream);
     if (status != XG_OK)
         return status;
-    return product->split ? xg_split_panels(product->split, &panel, stream)
-                          : xg_residue_panels(product->residue, &panel, stream);
+    return runner->split ? xg_split_panels(runner->split, &panel, stream)
+                         : xg_residue_panels(runner->residue, &panel, stream);
 }
 
-enum xg_status xg_runner_arrived(struct xg_runner *product, const struct xg_plan_load *load,
+enum xg_status xg_runner_arrived(struct xg_runner *runner, const struct xg_plan_load *load,
                                  CUstream stream)
 {
-    const struct xg_plan *plan = product->plan;
+    const struct xg_plan *plan = runner->plan;
     int64_t row = load->index * (load->b ? plan->tn : plan->tm);
-    int64_t rows = load->b ? xg_plan_columns(plan, product->call, load->index)
-                           : xg_plan_rows(plan, product->call, load->index);
+    int64_t rows = load->b ? xg_plan_columns(plan, runner->call, load->index)
+                           : xg_plan_rows(plan, runner->call, load->index);
     enum xg_status status =
-        split_rows(product, load->b, load->l, row, rows, load->offset_elems, stream);
-    if (status == XG_OK && plan->b_is_a && !is_shared(plan, product->call))
-        status = split_rows(product, true, load->l, row, rows, load->offset_elems, stream);
+        split_rows(runner, load->b, load->l, row, rows, load->offset_elems, stream);
+    if (status == XG_OK && plan->b_is_a && !is_shared(plan, runner->call))
+        status = split_rows(runner, true, load->l, row, rows, load->offset_elems, stream);
     return status;
 }
 
@@ -237,138 +236,138 @@ static struct xg_triangle wanted_of(const struct xg_problem *call, const struct 
     return (struct xg_triangle){.diagonal = tile->row - tile->column, .kind = kinds[call->uplo]};
 }
 
-static enum xg_status run_pieces(struct xg_runner *product, const struct xg_plan_run *run,
+static enum xg_status run_pieces(struct xg_runner *runner, const struct xg_plan_run *run,
                                  CUdeviceptr c, CUstream stream)
 {
-    const struct xg_plan_tile *tile = &product->plan->tiles[run->tile];
+    const struct xg_plan_tile *tile = &runner->plan->tiles[run->tile];
     const struct xg_split_range a =
-        range(product, false, run->l, tile->row, tile->rows, run->a_offset_elems);
+        range(runner, false, run->l, tile->row, tile->rows, run->a_offset_elems);
     const struct xg_split_range b =
-        range(product, true, run->l, tile->column, tile->columns, run->b_offset_elems);
+        range(runner, true, run->l, tile->column, tile->columns, run->b_offset_elems);
     struct xg_split_result result = {.c = c,
                                      .ldc = tile->ld,
-                                     .alpha = (float)product->call->alpha,
+                                     .alpha = (float)runner->call->alpha,
                                      .beta = run->first ? 0.0f : 1.0f,
-                                     .wanted = wanted_of(product->call, tile)};
-    int64_t word = product->all_kinds ? XG_RUNNER_REFUSED_ANY : XG_RUNNER_REFUSED_TILES + run->tile;
-    struct xg_split_kinds kinds = {.all = product->all_kinds, .refused = product->refusals + word};
-    return xg_split_product(product->split, &a, &b, &result, &kinds, stream);
+                                     .wanted = wanted_of(runner->call, tile)};
+    int64_t word = runner->all_kinds ? XG_RUNNER_REFUSED_ANY : XG_RUNNER_REFUSED_TILES + run->tile;
+    struct xg_split_kinds kinds = {.all = runner->all_kinds, .refused = runner->refusals + word};
+    return xg_split_product(runner->split, &a, &b, &result, &kinds, stream);
 }
 
-static enum xg_status run_residues(struct xg_runner *product, const struct xg_plan_run *run,
+static enum xg_status run_residues(struct xg_runner *runner, const struct xg_plan_run *run,
                                    CUdeviceptr c, CUstream stream)
 {
-    const struct xg_plan_tile *tile = &product->plan->tiles[run->tile];
+    const struct xg_plan_tile *tile = &runner->plan->tiles[run->tile];
     const struct xg_split_range a =
-        range(product, false, run->l, tile->row, tile->rows, run->a_offset_elems);
+        range(runner, false, run->l, tile->row, tile->rows, run->a_offset_elems);
     const struct xg_split_range b =
-        range(product, true, run->l, tile->column, tile->columns, run->b_offset_elems);
+        range(runner, true, run->l, tile->column, tile->columns, run->b_offset_elems);
     struct xg_residue_result result = {.c = c,
-                                       .ldc = tile->ld * parts(product->call),
-                                       .alpha = product->call->alpha,
+                                       .ldc = tile->ld * parts(runner->call),
+                                       .alpha = runner->call->alpha,
                                        .beta = run->first ? 0 : 1,
-                                       .wanted = wanted_of(product->call, tile),
-                                       .results = product->results,
+                                       .wanted = wanted_of(runner->call, tile),
+                                       .results = runner->results,
                                        .padded = true};
-    if (parts(product->call) > 1) /* C's triangle is no triangle of the real C */
+    if (parts(runner->call) > 1) /* C's triangle is no triangle of the real C */
         result.wanted.kind = XG_TRIANGLE_ALL;
-    enum xg_status status = xg_residue_product(product->residue, &a, &b, &result, stream);
+    enum xg_status status = xg_residue_product(runner->residue, &a, &b, &result, stream);
     return status == XG_DECLINED ? XG_ERR_NOTFOUND : status;
 }
 
 /* --- A kernel of the table ------------------------------------------------------------------ */
 
-static struct xg_gemm_args args_of(const struct xg_runner *product, const struct xg_plan_run *run,
+static struct xg_gemm_args args_of(const struct xg_runner *runner, const struct xg_plan_run *run,
                                    CUdeviceptr c)
 {
-    const struct xg_problem *call = product->call;
-    const struct xg_plan_tile *tile = &product->plan->tiles[run->tile];
+    const struct xg_problem *call = runner->call;
+    const struct xg_plan_tile *tile = &runner->plan->tiles[run->tile];
     return (struct xg_gemm_args){.type = call->type,
                                  .transa = call->transa,
                                  .transb = call->transb,
                                  .m = tile->rows,
                                  .n = tile->columns,
-                                 .k = xg_plan_depth(product->plan, call, run->l),
+                                 .k = xg_plan_depth(runner->plan, call, run->l),
                                  .alpha = call->alpha,
                                  .alpha_im = call->alpha_im,
                                  .beta = run->first ? 0 : 1,
-                                 .a = address(product, product->base, run->a_offset_elems),
-                                 .lda = product->plan->lda,
-                                 .b = address(product, b_base(product), run->b_offset_elems),
-                                 .ldb = product->plan->ldb,
+                                 .a = address(runner, runner->base, run->a_offset_elems),
+                                 .lda = runner->plan->lda,
+                                 .b = address(runner, b_base(runner), run->b_offset_elems),
+                                 .ldb = runner->plan->ldb,
                                  .c = c,
                                  .ldc = tile->ld,
                                  .wanted = wanted_of(call, tile)};
 }
 
 /* Returns SYR2K's second product, which is added to the first. */
-static struct xg_gemm_args exchanged_of(const struct xg_runner *product,
+static struct xg_gemm_args exchanged_of(const struct xg_runner *runner,
                                         const struct xg_plan_run *run, CUdeviceptr c)
 {
-    const struct xg_problem exchanged = xg_problem_exchanged(product->call);
-    struct xg_gemm_args gemm = args_of(product, run, c);
-    gemm.a = address(product, b_base(product), run->b_other_offset_elems);
-    gemm.b = address(product, product->base, run->a_other_offset_elems);
-    gemm.lda = product->plan->ldb;
-    gemm.ldb = product->plan->lda;
+    const struct xg_problem exchanged = xg_problem_exchanged(runner->call);
+    struct xg_gemm_args gemm = args_of(runner, run, c);
+    gemm.a = address(runner, b_base(runner), run->b_other_offset_elems);
+    gemm.b = address(runner, runner->base, run->a_other_offset_elems);
+    gemm.lda = runner->plan->ldb;
+    gemm.ldb = runner->plan->lda;
     gemm.alpha = exchanged.alpha;
     gemm.alpha_im = exchanged.alpha_im;
     gemm.beta = 1;
     return gemm;
 }
 
-void xg_runner_choose(struct xg_runner *product)
+void xg_runner_choose(struct xg_runner *runner)
 {
-    if (!xg_runner_splits(product) && !xg_problem_is_in_place(product->call))
-        xg_route_choose(product->route, product->recent, product->plan);
+    if (!xg_runner_splits(runner) && !xg_problem_is_in_place(runner->call))
+        xg_route_choose(runner->route, runner->recent, runner->plan);
 }
 
-static enum xg_status launch(struct xg_runner *product, const struct xg_plan_run *run,
+static enum xg_status launch(struct xg_runner *runner, const struct xg_plan_run *run,
                              const struct xg_gemm_args *gemm, CUstream stream)
 {
-    const struct xg_choice *choice = &product->plan->choices[run->choice].choice;
-    if (!product->kernel)
-        product->kernel = choice->row;
-    enum xg_status status = xg_launch_gemm(product->dev, choice, gemm, stream);
+    const struct xg_choice *choice = &runner->plan->choices[run->choice].choice;
+    if (!runner->kernel)
+        runner->kernel = choice->row;
+    enum xg_status status = xg_launch_gemm(runner->dev, choice, gemm, stream);
     return status == XG_DECLINED ? XG_ERR_NOTFOUND : status;
 }
 
 /* Launches one kernel for each instance of the tile; the instances of other tiles run at the same
  * time on other streams. */
-static enum xg_status run_instances(struct xg_runner *product, const struct xg_plan_run *run,
+static enum xg_status run_instances(struct xg_runner *runner, const struct xg_plan_run *run,
                                     CUdeviceptr c, CUstream stream)
 {
-    const struct xg_problem *call = product->call;
-    struct xg_gemm_args gemm = args_of(product, run, c);
+    const struct xg_problem *call = runner->call;
+    struct xg_gemm_args gemm = args_of(runner, run, c);
     const int64_t m = xg_problem_instance_rows(call), count = gemm.m / m;
     const size_t a_elems = (size_t)(xg_problem_stored(call, false).rows * gemm.lda);
     const size_t b_elems = (size_t)(xg_problem_stored(call, true).rows * gemm.ldb);
     enum xg_status status = XG_OK;
     gemm.m = m;
     for (int64_t i = 0; i < count && status == XG_OK; i++) {
-        status = launch(product, run, &gemm, stream);
-        gemm.a = address(product, gemm.a, a_elems);
-        gemm.b = address(product, gemm.b, b_elems);
-        gemm.c = address(product, gemm.c, (size_t)(m * gemm.ldc));
+        status = launch(runner, run, &gemm, stream);
+        gemm.a = address(runner, gemm.a, a_elems);
+        gemm.b = address(runner, gemm.b, b_elems);
+        gemm.c = address(runner, gemm.c, (size_t)(m * gemm.ldc));
     }
     return status;
 }
 
 /* Copies the panel into the tile, because TRSM is solved in place. */
-static enum xg_status copy_panel(const struct xg_runner *product, CUdeviceptr panel, int64_t ld,
+static enum xg_status copy_panel(const struct xg_runner *runner, CUdeviceptr panel, int64_t ld,
                                  const struct xg_plan_tile *tile, CUdeviceptr c, CUstream stream)
 {
-    const size_t bytes = (size_t)product->plan->elem_bytes;
-    return xg_mem_dev_copy(product->dev, c, (size_t)tile->ld * bytes, panel, (size_t)ld * bytes,
+    const size_t bytes = (size_t)runner->plan->elem_bytes;
+    return xg_mem_dev_copy(runner->dev, c, (size_t)tile->ld * bytes, panel, (size_t)ld * bytes,
                            (size_t)tile->columns * bytes, (size_t)tile->rows, stream);
 }
 
-static enum xg_status run_triangular(struct xg_runner *product, const struct xg_plan_run *run,
+static enum xg_status run_triangular(struct xg_runner *runner, const struct xg_plan_run *run,
                                      CUdeviceptr c, CUstream stream)
 {
-    const struct xg_problem *call = product->call;
-    const struct xg_plan_tile *tile = &product->plan->tiles[run->tile];
-    const struct xg_gemm_args gemm = args_of(product, run, c);
+    const struct xg_problem *call = runner->call;
+    const struct xg_plan_tile *tile = &runner->plan->tiles[run->tile];
+    const struct xg_gemm_args gemm = args_of(runner, run, c);
     bool a = call->structured == XG_OPERAND_A;
     const struct xg_cublas_triangular triangular = {
         .op = call->op,
@@ -388,30 +387,30 @@ static enum xg_status run_triangular(struct xg_runner *product, const struct xg_
         .c = c,
         .ldc = tile->ld,
     };
-    product->kernel = product->route->whole.row;
+    runner->kernel = runner->route->whole.row;
     enum xg_status status = XG_OK;
     if (call->op == XG_OP_TRSM)
-        status = copy_panel(product, triangular.b, triangular.ldb, tile, c, stream);
+        status = copy_panel(runner, triangular.b, triangular.ldb, tile, c, stream);
     if (status == XG_OK)
-        status = xg_cublas_triangular(product->dev, &triangular, stream);
+        status = xg_cublas_triangular(runner->dev, &triangular, stream);
     return status == XG_DECLINED ? XG_ERR_NOTFOUND : status;
 }
 
-enum xg_status xg_runner_run(struct xg_runner *product, const struct xg_plan_run *run,
-                             CUdeviceptr c, CUstream stream)
+enum xg_status xg_runner_run(struct xg_runner *runner, const struct xg_plan_run *run, CUdeviceptr c,
+                             CUstream stream)
 {
-    if (xg_runner_splits(product)) {
-        product->kernel = product->route->whole.row;
-        return (product->split ? run_pieces : run_residues)(product, run, c, stream);
+    if (xg_runner_splits(runner)) {
+        runner->kernel = runner->route->whole.row;
+        return (runner->split ? run_pieces : run_residues)(runner, run, c, stream);
     }
-    if (xg_problem_is_in_place(product->call))
-        return run_triangular(product, run, c, stream);
-    if (product->call->batch)
-        return run_instances(product, run, c, stream);
-    struct xg_gemm_args gemm = args_of(product, run, c);
-    enum xg_status status = launch(product, run, &gemm, stream);
-    if (status != XG_OK || !xg_problem_is_rank_2k(product->call))
+    if (xg_problem_is_in_place(runner->call))
+        return run_triangular(runner, run, c, stream);
+    if (runner->call->batch)
+        return run_instances(runner, run, c, stream);
+    struct xg_gemm_args gemm = args_of(runner, run, c);
+    enum xg_status status = launch(runner, run, &gemm, stream);
+    if (status != XG_OK || !xg_problem_is_rank_2k(runner->call))
         return status;
-    gemm = exchanged_of(product, run, c);
-    return launch(product, run, &gemm, stream);
+    gemm = exchanged_of(runner, run, c);
+    return launch(runner, run, &gemm, stream);
 }

@@ -42,39 +42,39 @@ enum {
 };
 
 /* Whether a run of the tile was not computed. Valid after the tile is in host memory. */
-bool xg_runner_refused(const struct xg_runner *product, int64_t tile);
+bool xg_runner_refused(const struct xg_runner *runner, int64_t tile);
 
 /* Whether a run with all kinds of pieces needed more than FP16. Valid after all tiles are in host
  * memory. */
-bool xg_runner_needed_all(const struct xg_runner *product);
+bool xg_runner_needed_all(const struct xg_runner *runner);
 
 /* Device memory of the plan and of the pieces or residues that follow it. SIZE_MAX: the plan's
  * slices are too deep for residues. Pure. */
 size_t xg_runner_split_bytes(const struct xg_plan *plan, const struct xg_problem *call);
 
 /* Gives all later runs all kinds of pieces. */
-void xg_runner_want_all(struct xg_runner *product);
+void xg_runner_want_all(struct xg_runner *runner);
 
 /*
  * Initialises *product; splits: each run is computed from pieces or residues. A product with more
  * than XG_RUNNER_TILES_MAX tiles gets all kinds of pieces. Returns XG_OK, XG_ERR_NOMEM.
  * xg_runner_fini frees its memory.
  */
-enum xg_status xg_runner_init(struct xg_runner *product, bool splits);
-void xg_runner_fini(struct xg_runner *product);
+enum xg_status xg_runner_init(struct xg_runner *runner, bool splits);
+void xg_runner_fini(struct xg_runner *runner);
 
 /* Selects a kernel for each shape of the runs, unless panels are split or cuBLAS computes the
  * problem in place. */
-void xg_runner_choose(struct xg_runner *product);
+void xg_runner_choose(struct xg_runner *runner);
 
 /* Whether panels are split. */
-bool xg_runner_splits(const struct xg_runner *product);
+bool xg_runner_splits(const struct xg_runner *runner);
 
 /*
  * If the product splits, enqueues the split of a panel on a stream that waits for the panel's load.
  * Runs wait for the split. Returns XG_OK, XG_ERR_DRIVER, XG_ERR_LOST.
  */
-enum xg_status xg_runner_arrived(struct xg_runner *product, const struct xg_plan_load *load,
+enum xg_status xg_runner_arrived(struct xg_runner *runner, const struct xg_plan_load *load,
                                  CUstream stream);
 
 /*
@@ -82,7 +82,7 @@ enum xg_status xg_runner_arrived(struct xg_runner *product, const struct xg_plan
  * panels. The stream waits for the panels and for their split. Returns XG_OK, XG_ERR_NOTFOUND,
  * XG_ERR_DRIVER, XG_ERR_LOST.
  */
-enum xg_status xg_runner_run(struct xg_runner *product, const struct xg_plan_run *run,
-                             CUdeviceptr c, CUstream stream);
+enum xg_status xg_runner_run(struct xg_runner *runner, const struct xg_plan_run *run, CUdeviceptr c,
+                             CUstream stream);
 
 #endif

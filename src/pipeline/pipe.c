@@ -157,7 +157,7 @@ enum xg_status xg_pipe_init(struct xg_pipe *pipe)
     /* If panels are replaced, kernels use one stream, so that a panel's last reader runs behind its
      * other readers; a batch's panel has a single reader. Products of residues also use one,
      * because they share memory. */
-    bool together = (plan->resident || pipe->call->batch) && !pipe->product->residue;
+    bool together = (plan->resident || pipe->call->batch) && !pipe->runner->residue;
     pipe->run_streams = together ? XG_PIPE_RUN_STREAMS : 1;
     pipe->load_ramp_bytes = RAMP_BYTES;
     pipe->load_rows_left = malloc((size_t)plan->load_count * sizeof *pipe->load_rows_left);
@@ -232,8 +232,8 @@ static enum xg_status issue_run(struct xg_pipe *pipe, const struct xg_plan_run *
     CUstream stream = pipe->streams[XG_PIPE_RUN + run->tile % pipe->run_streams];
     enum xg_status status = wait_for_memory(pipe, run, stream);
     if (status == XG_OK)
-        status = xg_runner_run(pipe->product, run,
-                               tile_address(pipe, &pipe->plan->tiles[run->tile]), stream);
+        status = xg_runner_run(pipe->runner, run, tile_address(pipe, &pipe->plan->tiles[run->tile]),
+                               stream);
     if (status == XG_OK && run->spends)
         status = XG_DRV(drv, cuEventRecord, panel_events(pipe, false, run->a_slot)->spent, stream);
     if (status == XG_OK && run->spends)
@@ -249,7 +249,7 @@ static enum xg_status issue_run(struct xg_pipe *pipe, const struct xg_plan_run *
 /* Whether the tile is computed already while the refused tiles are computed again. */
 static bool is_settled(const struct xg_pipe *pipe, int64_t tile)
 {
-    return pipe->again && !xg_runner_refused(pipe->product, tile);
+    return pipe->again && !xg_runner_refused(pipe->runner, tile);
 }
 
 /* Launches the next runs that have become possible, in order. */
@@ -345,7 +345,7 @@ static enum xg_status mark_ready(struct xg_pipe *pipe, CUevent copied)
 {
     const struct xg_drv *drv = &pipe->dev->drv;
     const struct xg_plan *plan = pipe->plan;
-    bool splits = xg_runner_splits(pipe->product);
+    bool splits = xg_runner_splits(pipe->runner);
     CUstream stream = pipe->streams[splits ? XG_PIPE_SPLIT : XG_PIPE_UP];
     enum xg_status status = XG_OK;
     while (pipe->loads_ready < plan->load_count && !pipe->load_rows_left[pipe->loads_ready] &&
@@ -354,7 +354,7 @@ static enum xg_status mark_ready(struct xg_pipe *pipe, CUevent copied)
         if (splits)
             status = XG_DRV(drv, cuStreamWaitEvent, stream, copied, 0);
         if (splits && status == XG_OK)
-            status = xg_runner_arrived(pipe->product, load, stream);
+            status = xg_runner_arrived(pipe->runner, load, stream);
         if (status == XG_OK)
             status =
                 XG_DRV(drv, cuEventRecord, panel_events(pipe, load->b, load->slot)->ready, stream);
@@ -430,10 +430,10 @@ bool xg_pipe_take_store(struct xg_pipe *pipe, struct xg_pipe_chunk *chunk, char 
 
 bool xg_pipe_refused(struct xg_pipe *pipe, const struct xg_pipe_chunk *chunk)
 {
-    if (pipe->again || !xg_runner_refused(pipe->product, chunk->item))
+    if (pipe->again || !xg_runner_refused(pipe->runner, chunk->item))
         return false;
     pipe->refused = true;
-    xg_runner_want_all(pipe->product); /* the next tiles hold similar numbers */
+    xg_runner_want_all(pipe->runner); /* the next tiles hold similar numbers */
     return true;
 }
 

@@ -54,7 +54,7 @@ struct xg_pipe {
     struct xg_dev *dev;
     const struct xg_problem *call;
     const struct xg_plan *plan;
-    struct xg_runner *product;
+    struct xg_runner *runner;
     const CUstream *streams; /* the lane's XG_PIPE_STREAMS */
     int run_streams;
     const struct xg_pipe_events *events;

@@ -152,7 +152,7 @@ static void run_worker(void *arg, int worker)
 {
     struct xg_queue *queue = arg;
     if (worker == 0)
-        xg_runner_choose(queue->pipe->product);
+        xg_runner_choose(queue->pipe->runner);
     xg_queue_work(queue, worker);
 }
 
@@ -165,9 +165,9 @@ enum { WARY_PRODUCTS = 16 };
 
 static void learn_kinds(struct xg_lane *lane, const struct xg_pipe *pipe)
 {
-    if (pipe->refused || xg_runner_needed_all(pipe->product))
+    if (pipe->refused || xg_runner_needed_all(pipe->runner))
         lane->wary = WARY_PRODUCTS;
-    else if (pipe->product->split && lane->wary > 0)
+    else if (pipe->runner->split && lane->wary > 0)
         lane->wary--;
 }
 
@@ -181,7 +181,7 @@ static enum xg_status run(struct xg_lane *lane, struct xg_pipe *pipe,
     xg_team_run(lane->team, workers, run_worker, &queue);
 
     bool any = false;
-    result->kernel = pipe->product->kernel ? pipe->product->kernel->name : NULL;
+    result->kernel = pipe->runner->kernel ? pipe->runner->kernel->name : NULL;
     result->up_bytes = pipe->up_bytes;
     result->down_bytes = pipe->down_bytes;
     result->tiles_done = count_done(pipe, &any);
@@ -220,7 +220,7 @@ static enum xg_status run_problem(struct xg_lane *lane, const struct xg_problem 
         status = prepare(lane, call, &route, &plan, &splits);
     result->tiles = plan.tile_count;
     result->sums = xg_route_sums(&route, call, splits);
-    struct xg_runner product = {
+    struct xg_runner runner = {
         .dev = lane->dev,
         .call = call,
         .plan = &plan,
@@ -231,7 +231,7 @@ static enum xg_status run_problem(struct xg_lane *lane, const struct xg_problem 
         .all_kinds = lane->wary > 0,
     };
     if (status == XG_OK)
-        status = xg_runner_init(&product, splits);
+        status = xg_runner_init(&runner, splits);
     struct xg_staging_direct direct = {false, false, false};
     if (status == XG_OK)
         direct = find_direct(lane->dev, call);
@@ -243,7 +243,7 @@ static enum xg_status run_problem(struct xg_lane *lane, const struct xg_problem 
         .dev = lane->dev,
         .call = call,
         .plan = &plan,
-        .product = &product,
+        .runner = &runner,
         .streams = lane->streams,
         .events = lane->events,
         .base = lane->memory.ptr,
@@ -260,7 +260,7 @@ static enum xg_status run_problem(struct xg_lane *lane, const struct xg_problem 
     } else if (status != XG_DECLINED) {
         cpu->whole(cpu->ctx);
     }
-    xg_runner_fini(&product);
+    xg_runner_fini(&runner);
     xg_plan_fini(&plan);
     if (entered)
         xg_dev_end(lane->dev, capture_mode);
