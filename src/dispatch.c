@@ -91,8 +91,7 @@ const char *xg_dispatch_cpu_blas(void)
 
 /* --- One call --------------------------------------------------------------------------------- */
 
-/* Adds what the call and its thread bring. A batch's overlap takes time, so it is looked for only
- * if there may be a device. */
+/* Adds what the call and its thread bring. */
 static void look_at_call(const struct xg_conf *conf, const struct xg_call *call,
                          struct xg_situation *now)
 {
@@ -102,8 +101,8 @@ static void look_at_call(const struct xg_conf *conf, const struct xg_call *call,
     now->is_counted = xg_tally_own(XG_TALLY_COUNTED);
     now->stack_short = now->state != XG_ENGINE_NONE && !xg_stack_suffices();
     if (problem) {
+        now->overlaps = xg_overlap_find;
         now->unserved = xg_learnt_is_unserved(xg_problem_kind(problem));
-        now->overlaps = now->state != XG_ENGINE_NONE && xg_overlap_find(problem);
         now->incomparable = both && xg_problem_is_in_place(problem);
     } else {
         now->incomparable = both && !xg_residual_covers(call->routine);
@@ -243,11 +242,12 @@ static bool compute_problem(const struct xg_call *call, const struct xg_cpu *cpu
 /*
  * Signals stay open if only the policy is asked: it takes no locks, and a product on the CPU then
  * makes no system call of ours. OpenBLAS returns its number of threads without a lock; other
- * libraries may take one for that.
+ * libraries may take one for that. A batch's overlap is looked for in memory of malloc, which no
+ * handler may leave.
  */
 static bool stays_open(const struct xg_call *call, const struct xg_cpu *cpu)
 {
-    if (call->routine || !xg_learnt_is_open() || !xg_stack_is_known() ||
+    if (call->routine || call->problem->batch || !xg_learnt_is_open() || !xg_stack_is_known() ||
         cpu->pool != XG_POOL_OPENBLAS)
         return false;
     const struct xg_conf *conf = xg_conf_get();

@@ -27,6 +27,7 @@
 #include "host/team.h"
 #include "pipeline/factor.h"
 #include "pipeline/lane.h"
+#include "pipeline/least_squares.h"
 #include "pipeline/pipeline.h"
 #include "verify/verify.h"
 
@@ -592,5 +593,8 @@ enum xg_status xg_engine_compute(const struct xg_problem *call, const struct xg_
 enum xg_status xg_engine_routine(const struct xg_routine *routine, const struct xg_conf *conf,
                                  const struct xg_patience *patience, struct xg_result *result)
 {
-    return run_task(&(struct task){.routine = routine, .conf = conf}, patience, result);
+    enum xg_status status =
+        run_task(&(struct task){.routine = routine, .conf = conf}, patience, result);
+    xg_least_squares_finish(routine, result);
+    return status;
 }

@@ -34,26 +34,49 @@ static void bring_engine(const struct xg_conf *conf, const struct xg_decision *d
         xg_engine_start(conf);
 }
 
+/* True if the call's library has been loaded, or was not found, or it needs none. */
+static bool bring_library(const struct xg_conf *conf, const struct xg_call *call,
+                          const struct xg_decision *decision)
+{
+    enum xg_toolkit library;
+    return !needs_library(call, &library) ||
+           (decision->wait ? xg_library_start_wait(library, conf, decision->start_s)
+                           : xg_library_start_done(library, conf));
+}
+
+static bool lacks_cusolver(const struct xg_call *call)
+{
+    return call->routine && xg_library_start_state(XG_TOOLKIT_CUSOLVER) == XG_LIBRARY_ABSENT;
+}
+
+/* Brings the library first. It may find that another thread has started the engine meanwhile; then
+ * the engine comes first. */
+static bool bring_behind_library(const struct xg_conf *conf, const struct xg_call *call,
+                                 const struct xg_decision *decision)
+{
+    bool loaded = bring_library(conf, call, decision);
+    if (lacks_cusolver(call) || (!loaded && xg_engine_state_get() == XG_ENGINE_COLD))
+        return loaded;
+    bring_engine(conf, decision);
+    return loaded || bring_library(conf, call, decision);
+}
+
 bool xg_needs_bring(const struct xg_conf *conf, const struct xg_call *call,
                     const struct xg_decision *decision, enum xg_reason *why)
 {
-    enum xg_toolkit library;
-    if (!decision->start && !decision->wait)
-        return true;
-    bool library_first = is_library_first(conf, call);
-    if (!library_first)
+    bool loaded;
+    if (!decision->start && !decision->wait) {
+        loaded = decision->place == XG_PLACE_CPU || bring_library(conf, call, decision);
+    } else if (xg_engine_state_get() == XG_ENGINE_COLD && is_library_first(conf, call)) {
+        loaded = bring_behind_library(conf, call, decision);
+    } else {
         bring_engine(conf, decision);
-    bool loaded = !needs_library(call, &library) ||
-                  (decision->wait ? xg_library_start_wait(library, conf, decision->start_s)
-                                  : xg_library_start_done(library, conf));
-    bool missing =
-        call->routine && xg_library_start_state(XG_TOOLKIT_CUSOLVER) == XG_LIBRARY_ABSENT;
-    if (library_first && loaded && !missing)
-        bring_engine(conf, decision);
+        loaded = bring_library(conf, call, decision);
+    }
     const enum xg_engine_state state = xg_engine_state_get();
     *why = state == XG_ENGINE_FORKED ? XG_REASON_FORKED
            : state == XG_ENGINE_NONE ? xg_reason_of_absence(xg_presence_look(conf))
-           : missing                 ? XG_REASON_KERNEL
+           : lacks_cusolver(call)    ? XG_REASON_KERNEL
                                      : XG_REASON_STARTING;
-    return state == XG_ENGINE_READY && loaded && !missing;
+    return state == XG_ENGINE_READY && loaded && !lacks_cusolver(call);
 }

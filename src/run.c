@@ -89,9 +89,10 @@ static enum xg_reason reason_of(const struct xg_run *run, enum xg_status status)
 
 static struct xg_patience patience_of(const struct xg_decision *decision)
 {
+    const bool insists = decision->wait && decision->start_s == HUGE_VAL;
     return (struct xg_patience){.takes_s = decision->gpu_s - decision->loops_s,
-                                .waits_s = decision->wait ? HUGE_VAL : decision->waits_s,
-                                .most_s = decision->wait ? 0.0 : decision->cpu_s,
+                                .waits_s = insists ? HUGE_VAL : decision->waits_s,
+                                .most_s = insists ? 0.0 : decision->cpu_s,
                                 .threads = decision->stage_threads};
 }
 
@@ -197,12 +198,24 @@ static void run_both(const struct xg_run *run)
         run->record->gpu.kernel = NULL;
 }
 
+/* The GPU was ready and declined, so the call misses nothing that a start would bring. */
+static void run_declined(const struct xg_run *run)
+{
+    struct xg_decision decision = *run->decision;
+    struct xg_run on_cpu = *run;
+    decision.earns = false;
+    on_cpu.decision = &decision;
+    run_cpu(&on_cpu);
+}
+
 bool xg_run(const struct xg_run *run, enum xg_place place, enum xg_reason reason)
 {
     conclude(run, place, reason);
     if (place == XG_PLACE_BOTH)
         run_both(run);
-    else if (place == XG_PLACE_CPU || !(run->call->problem ? run_product : run_routine)(run))
+    else if (place == XG_PLACE_CPU)
         run_cpu(run);
+    else if (!(run->call->problem ? run_product : run_routine)(run))
+        run_declined(run);
     return run->record->place == XG_PLACE_GPU;
 }

@@ -132,6 +132,79 @@ def spectral():
     program.answer("inertia", np.square(rows - centres[labels]).sum(), 1e-8)
 
 
+# --- Programs of one call, or of few: a start of the GPU has little time to pay ---
+
+
+@task
+def one_eigh():
+    """All eigenvectors of one matrix."""
+    n = program.extent(2700)
+    a = program.random.standard_normal((n, n))
+    a += a.T
+    with program.work():
+        values, _ = np.linalg.eigh(a)
+    program.answer("values", values, 1e-9)
+
+
+@task
+def one_svd():
+    """One singular value decomposition."""
+    n = program.extent(1500)
+    a = program.random.standard_normal((n, n))
+    with program.work():
+        _, values, _ = np.linalg.svd(a)
+    program.answer("values", values, 1e-9)
+
+
+@task
+def one_pinv():
+    """The pseudo-inverse of one matrix."""
+    a = program.random.standard_normal((program.extent(2600), program.extent(1300)))
+    with program.work():
+        inverse = np.linalg.pinv(a)
+    program.answer("norm", np.linalg.norm(inverse), 1e-9)
+
+
+@task
+def few_svd():
+    """Twelve thin singular value decompositions, each multiplied out."""
+    matrices = program.random.standard_normal((program.count(12), program.extent(900), program.extent(700)))
+    sums = []
+    with program.work():
+        for a in matrices:
+            left, values, right = np.linalg.svd(a, full_matrices=False)
+            sums.append([values.sum(), np.abs((left * values) @ right).sum()])
+    program.answer("sums", sums, 1e-9)
+
+
+@task
+def few_eigh():
+    """Six generalized eigenvalue problems of 1200, with products between."""
+    n = program.extent(1200)
+    core = program.random.standard_normal((n, n))
+    core += core.T
+    overlap = 2 * np.eye(n) + 0.1 / n ** 2 * core @ core.T
+    fock = core
+    with program.work():
+        for _ in range(program.count(6)):
+            values, vectors = scipy.linalg.eigh(fock, overlap)
+            density = vectors[:, :n // 4] @ vectors[:, :n // 4].T
+            fock = core + 0.01 * (density @ core @ density)
+    program.answer("values", values, 1e-8)
+
+
+@task
+def one_pca():
+    """Principal components of 20000 points of 1000 coordinates, by one eigh."""
+    data = program.random.standard_normal((program.extent(20000), program.extent(1000)))
+    with program.work():
+        data -= data.mean(axis=0)
+        values, vectors = np.linalg.eigh(data.T @ data / len(data))
+        scores = data @ vectors[:, -50:]
+    program.answer("values", values, 1e-9)
+    program.answer("scores", np.square(scores).sum(axis=0), 1e-8)
+
+
 program = Program(("task", tuple(TASKS)))
 TASKS[program.options.task]()
 program.end()

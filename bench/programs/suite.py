@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-GROUPS = ("numpy", "scipy", "linalg", "sklearn", "c", "faiss", "torch", "octave")
+GROUPS = ("numpy", "scipy", "linalg", "brief", "sklearn", "c", "faiss", "torch", "octave")
 
 # Name, group, and command: a Python file and its argument, or a C program's name.
 PROGRAMS = (
@@ -27,6 +27,12 @@ PROGRAMS = (
     ("gaussian_process", "linalg", "lapack.py gaussian_process"),
     ("recommender", "linalg", "lapack.py recommender"),
     ("spectral", "linalg", "lapack.py spectral"),
+    ("one_eigh", "brief", "lapack.py one_eigh"),
+    ("one_svd", "brief", "lapack.py one_svd"),
+    ("one_pinv", "brief", "lapack.py one_pinv"),
+    ("one_pca", "brief", "lapack.py one_pca"),
+    ("few_svd", "brief", "lapack.py few_svd"),
+    ("few_eigh", "brief", "lapack.py few_eigh"),
     ("pca", "sklearn", "learn.py pca"),
     ("truncated", "sklearn", "learn.py truncated"),
     ("kmeans", "sklearn", "learn.py kmeans"),
@@ -51,6 +57,7 @@ NEEDS = {
     "numpy": "import numpy",
     "scipy": "import scipy.linalg",
     "linalg": "import scipy.linalg",
+         "brief": "import scipy.linalg",
     "sklearn": "import sklearn",
     "faiss": "import faiss",
     "torch": "import torch",

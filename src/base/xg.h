@@ -186,6 +186,7 @@ struct xg_result {
     bool failed;                   /* the code for it could not be opened this time */
     bool nonfinite;                /* an operand or a result of the routine is not finite */
     bool factored;                 /* of a routine with a rank: U and V are complete, and no more */
+    bool decomposed;               /* of such a routine: so is what xg_least_squares_finish needs */
     double waited_s;               /* time spent waiting for a lane */
     int64_t tiles, tiles_done; /* of C; done: committed to the caller's memory by the GPU's side */
     enum xg_sums sums;

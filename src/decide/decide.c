@@ -162,6 +162,7 @@ static void decide_before(struct xg_policy *policy, const struct xg_conf *conf,
     decision->start = answer.start;
     decision->wait = answer.wait;
     decision->start_s = answer.most_s;
+    decision->waits_s = decision->cpu_s;
     if (answer.wait)
         place(decision, XG_PLACE_GPU, XG_REASON_MODEL);
     else
@@ -191,7 +192,7 @@ static void veto(const struct xg_call *call, const struct xg_situation *now,
         return;
     if (now->kept)
         stay(decision, XG_REASON_ROUTINE);
-    else if (now->overlaps)
+    else if (call->problem && now->overlaps && now->overlaps(call->problem))
         stay(decision, XG_REASON_OVERLAP);
     else if (decision->place == XG_PLACE_BOTH && now->incomparable)
         stay(decision, call->problem ? XG_REASON_IN_PLACE : XG_REASON_MODE);

@@ -29,14 +29,16 @@ struct xg_policy {
 /* The state of the process when a call arrives. */
 struct xg_situation {
     double now_s;    /* of one monotonic clock, above 0 */
-    bool latch_lost; /* another thread holds what was learnt; the other fields are not read */
+    bool latch_lost; /* another thread holds what was learnt: the call stays on the CPU */
     enum xg_engine_state state;
     enum xg_reason absence; /* why there is no GPU (xg_reason_is_absence); else there may be one */
     enum xg_library_state cublas, cusolver;
-    bool kept;           /* inside a routine whose inner calls stay on the CPU */
-    bool is_counted;     /* inside a routine whose whole time is counted toward a start */
-    bool stack_short;    /* the thread has too little stack for the driver */
-    bool overlaps;       /* of a problem: C shares memory with an operand */
+    bool kept;        /* inside a routine whose inner calls stay on the CPU */
+    bool is_counted;  /* inside a routine whose whole time is counted toward a start */
+    bool stack_short; /* the thread has too little stack for the driver */
+    /* Of a problem: whether C shares memory with an operand. Takes time for a batch, and so is
+     * asked only about a call that would leave the CPU. NULL: it does not. */
+    bool (*overlaps)(const struct xg_problem *);
     bool unserved;       /* of a problem: the device has no kernel for its kind */
     bool incomparable;   /* mode compare cannot tell which side is right */
     int cpu_threads;     /* threads of the CPU library for a large product; 0: not known */

@@ -5,18 +5,17 @@
 
 #include "decide/tuning.h"
 
-/* Seconds until the start has ended. A late one may end at any time, and a very late one never. */
+/* Seconds until the start has ended. A late one may end at any time, and a very late one never. One
+ * that this call did not see begin counts from now. */
 static double remaining_s(struct xg_ledger *ledger, int resource, const struct xg_start *start,
                           double now_s)
 {
     double *begun_s = &ledger->begun_s[resource];
     if (start->state != XG_START_UNDER_WAY)
-        *begun_s = 0;
-    else if (!(*begun_s > 0))
+        return start->state == XG_START_READY ? 0 : start->takes_s;
+    if (!(*begun_s > 0))
         *begun_s = now_s;
-    if (start->state == XG_START_READY)
-        return 0;
-    const double passed_s = *begun_s > 0 ? now_s - *begun_s : 0;
+    const double passed_s = now_s - *begun_s;
     if (passed_s > XG_TUNING_PATIENCE * start->takes_s)
         return HUGE_VAL;
     return fmax(start->takes_s - passed_s, start->takes_s / 10);
@@ -58,6 +57,9 @@ struct xg_ledger_answer xg_ledger_ask(struct xg_ledger *ledger,
     /* A start that is due begins in any case; the call then takes the cheaper way. */
     const double beside_s = cpu_s + XG_TUNING_BESIDE * fmin(wait_s, cpu_s / (1 - XG_TUNING_BESIDE));
     answer.start = cold;
+    for (int i = 0; i < XG_RESOURCE_COUNT; i++)
+        if (cold & 1u << i)
+            ledger->begun_s[i] = call->now_s;
     answer.wait = !call->waits_never && done_s < (cold ? beside_s : XG_TUNING_SURE * beside_s);
     answer.most_s = fmax(XG_TUNING_PATIENCE * wait_s, cpu_s);
     return answer;

@@ -25,7 +25,7 @@ struct xg_start {
 /* All zeros: a new process. */
 struct xg_ledger {
     double missed_s[XG_RESOURCE_SETS]; /* by what the calls needed */
-    double begun_s[XG_RESOURCE_COUNT]; /* when a start was first seen under way; 0: never */
+    double begun_s[XG_RESOURCE_COUNT]; /* when a start began, or was first seen; 0: never */
 };
 
 /* The call that asks, of which the GPU would finish first. */
@@ -49,7 +49,8 @@ struct xg_ledger_answer {
  * first. While a start runs beside it, a call on the CPU is slower.
  *
  * A resource is started once a process and takes a core, so a program loses at most the time of the
- * starts, and a wait that ends after three times the expected time.
+ * starts. If a start never ends, one call waits in vain: three times as long as expected, or as
+ * long as it takes on the CPU.
  */
 struct xg_ledger_answer xg_ledger_ask(struct xg_ledger *ledger,
                                       const struct xg_start starts[XG_RESOURCE_COUNT],

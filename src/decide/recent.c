@@ -41,13 +41,15 @@ struct xg_choice xg_recent_select(struct xg_recent *recent, const struct xg_devi
         return xg_select(facts, math, name, shape);
     struct xg_recent_place *place = place_of(recent, facts, math, shape);
     if (!place->filled || place->cublas != facts->cublas || !xg_shape_is(&place->shape, shape)) {
+        const struct xg_choice choice = xg_select(facts, math, NULL, shape);
         place->filled = false; /* until all of it is written */
         atomic_signal_fence(memory_order_seq_cst);
-        place->choice = xg_select(facts, math, NULL, shape);
+        place->choice = choice;
         place->shape = *shape;
         place->cublas = facts->cublas;
         atomic_signal_fence(memory_order_seq_cst);
         place->filled = true;
+        return choice;
     }
     return place->choice;
 }

@@ -554,7 +554,7 @@ static enum xg_status run_steps(struct xg_lane *lane, const struct xg_routine *r
     return status;
 }
 
-/* Solves least squares with R's singular values, unless the CPU must go on from R and Qᴴ B. */
+/* Decomposes R, for xg_least_squares_finish. */
 static enum xg_status decompose(struct xg_lane *lane, const struct xg_routine *routine,
                                 const uint64_t *seed, struct xg_result *result)
 {
@@ -568,7 +568,7 @@ static enum xg_status decompose(struct xg_lane *lane, const struct xg_routine *r
         result->verdict = second.verdict;
         result->deviation = second.deviation;
     }
-    result->factored = status != XG_OK || !xg_least_squares_solve(routine);
+    result->decomposed = status == XG_OK;
     return status == XG_DECLINED ? XG_OK : status;
 }
 

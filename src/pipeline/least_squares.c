@@ -147,7 +147,8 @@ static void multiply(const struct xg_routine *routine, int64_t n, int64_t terms,
                                         .ldc = c->ld});
 }
 
-bool xg_least_squares_solve(const struct xg_routine *routine)
+/* False: rounding errors could change the rank; nothing has changed. */
+static bool solve(const struct xg_routine *routine)
 {
     const struct xg_routine decomposition = xg_least_squares_decomposition(routine);
     const struct xg_matrix *usv = decomposition.operand;
@@ -169,4 +170,10 @@ bool xg_least_squares_solve(const struct xg_routine *routine)
     else
         *(int32_t *)routine->rank = (int32_t)rank;
     return true;
+}
+
+void xg_least_squares_finish(const struct xg_routine *routine, struct xg_result *result)
+{
+    if (result->decomposed && solve(routine))
+        result->factored = false;
 }

@@ -10,6 +10,7 @@
 #define XG_LEAST_SQUARES_H
 
 #include "base/routine.h"
+#include "base/xg.h"
 
 /*
  * Lends memory to a routine that has a rank, and does nothing for others: U and V get R and Qᴴ B,
@@ -24,9 +25,12 @@ void xg_least_squares_close(struct xg_routine *routine);
 /* GESDD of R in that memory. Where only gesvd is exact, it is declined. */
 struct xg_routine xg_least_squares_decomposition(const struct xg_routine *routine);
 
-/* Solves with the results of that decomposition, and writes B, W, the rank and, for GELSS, A.
- * False: rounding errors could change the rank; nothing has changed. */
-bool xg_least_squares_solve(const struct xg_routine *routine);
+/*
+ * Call it after xg_routine_run, when the lane serves others again: one core multiplies. If the
+ * device has decomposed R, and rounding errors cannot change the rank, this writes B, W, the rank
+ * and, for GELSS, A, and result->factored becomes false.
+ */
+void xg_least_squares_finish(const struct xg_routine *routine, struct xg_result *result);
 
 /* Copies V, which has become the solution, to B. GELSS gets in A the right singular vectors, which
  * its own routine leaves in place of R. */

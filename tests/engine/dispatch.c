@@ -12,50 +12,11 @@
 #include <time.h>
 
 #include "scenario.h"
-#include "src/decide/decide.h"
 #include "src/dispatch.h"
 #include "src/engine.h"
 #include "src/report/stats.h"
-#include "src/run.h"
 #include "tests/support/guarded.h"
 #include "tests/support/threads.h"
-
-/*
- * A call is decided once, and is computed where the decision says, unless what it waited for does
- * not become ready. The linker puts these functions in front of xg_decide and xg_run.
- */
-static _Atomic long decided, ran, overruled;
-
-void __real_xg_decide(struct xg_policy *policy, const struct xg_conf *conf,
-                      const struct xg_call *call, const struct xg_situation *now,
-                      struct xg_decision *decision);
-void __wrap_xg_decide(struct xg_policy *policy, const struct xg_conf *conf,
-                      const struct xg_call *call, const struct xg_situation *now,
-                      struct xg_decision *decision);
-bool __real_xg_run(const struct xg_run *run, enum xg_place place, enum xg_reason reason);
-bool __wrap_xg_run(const struct xg_run *run, enum xg_place place, enum xg_reason reason);
-
-void __wrap_xg_decide(struct xg_policy *policy, const struct xg_conf *conf,
-                      const struct xg_call *call, const struct xg_situation *now,
-                      struct xg_decision *decision)
-{
-    decided++;
-    __real_xg_decide(policy, conf, call, now, decision);
-}
-
-bool __wrap_xg_run(const struct xg_run *run, enum xg_place place, enum xg_reason reason)
-{
-    bool ready = xg_engine_state_get() == XG_ENGINE_READY;
-    ran++;
-    overruled += ready && (place != run->decision->place || reason != run->decision->reason);
-    return __real_xg_run(run, place, reason);
-}
-
-static void check_decided(long calls)
-{
-    XT_CHECK(decided == calls && ran == calls, "%ld decisions, %ld runs", decided, ran);
-    XT_CHECK(overruled == 0, "%ld overruled", overruled);
-}
 
 static struct fakecuda fake;
 static const struct fx_shape shape = {120, 150, 70, true, false, 1.5f, 0.5f, 1};
@@ -72,11 +33,9 @@ static void run(const struct fx_shape *of, bool by_cpu)
     struct xg_cpu cpu = fx_product_cpu(&product);
     sigset_t before, after;
     pthread_sigmask(SIG_SETMASK, NULL, &before);
-    const long calls = decided;
     errno = ENOTTY;
     xg_dispatch_problem("test_sgemm", &product.call, &cpu);
     XT_CHECK(errno == ENOTTY, "errno %d", errno);
-    check_decided(calls + 1);
     pthread_sigmask(SIG_SETMASK, NULL, &after);
     for (int i = 1; i < SIGRTMAX; i++)
         XT_CHECK(sigismember(&before, i) == sigismember(&after, i), "signal %d", i);
@@ -467,28 +426,6 @@ static void threads(void)
     XT_CHECK(fake.calls("cuInit") == 1, "%ld starts", fake.calls("cuInit"));
 }
 
-/* The Cholesky factor of 4 I. */
-static void routine(void)
-{
-    enum { N = 80 };
-    static double a[N * N];
-    long wholes = 0;
-    const struct xg_cpu cpu = fx_slow_cpu(&wholes);
-    const struct xg_routine potrf = {.name = XG_ROUTINE_POTRF,
-                                     .type = XG_TYPE_D,
-                                     .uplo = XG_LOWER,
-                                     .m = N,
-                                     .n = N,
-                                     .operand = {[XG_SLOT_A] = {a, N, N, N}}};
-    begin();
-    for (int i = 0; i < N; i++)
-        a[i * N + i] = 4;
-    XT_CHECK(xg_dispatch_routine("test_dpotrf", &potrf, &cpu) && wholes == 0, "not on the GPU");
-    check_decided(1);
-    for (int i = 0; i < N * N; i++)
-        XT_CHECK(a[i] == (i % (N + 1) ? 0 : 2), "%d: %g", i, a[i]);
-}
-
 static void rounding_mode(void)
 {
     begin();
@@ -507,7 +444,6 @@ static const struct fx_scenario scenarios[] = {
     {"mode_gpu_quiet", mode_gpu, "XGEMM_MODE=gpu", NULL, NULL},
     {"mode_gpu_verbose", mode_gpu, "XGEMM_MODE=gpu XGEMM_VERBOSE=1",
      "test_sgemm 120x150x70 TN beta=0.5: GPU", "test_sgemm 1x1x1"},
-    {"routine", routine, "XGEMM_MODE=gpu XGEMM_STATS=1", "test_dpotrf", NULL},
     {"limited", mode_gpu, "XGEMM_MODE=gpu XGEMM_MEM_LIMIT=1M", NULL, NULL},
     {"degenerate", degenerate, "XGEMM_MODE=gpu XGEMM_STATS=1", "nothing to multiply", NULL},
     {"no_gpu", no_gpu, "XGEMM_MODE=gpu XGEMM_STATS=1 FAKECUDA_DEVICES=0", "no usable GPU",

@@ -11,6 +11,14 @@
 static struct fakecuda fake;
 static struct xg_lane *lane;
 
+static enum xg_status compute(const struct xg_routine *routine, struct xg_result *result)
+{
+    enum xg_status status = xg_routine_run(lane, routine, result);
+    XT_CHECK(!result->decomposed || (status == XG_OK && result->factored));
+    xg_least_squares_finish(routine, result);
+    return status;
+}
+
 /* A system of 16 equations with the singular values 1, 1/2, 1/4 and so on. */
 struct halves {
     double a[16 * 8], b[16], s[8];
@@ -75,7 +83,7 @@ static void test_rank(void)
         struct halves h;
         struct xg_result result;
         open_halves(&h, cases[i].name, cases[i].rcond);
-        XT_CHECK(xg_routine_run(lane, &h.routine, &result) == XG_OK);
+        XT_CHECK(compute(&h.routine, &result) == XG_OK);
         XT_CHECK(result.factored == (cases[i].rank < 0));
         check_halves(&h, cases[i].rank);
     }
@@ -92,7 +100,7 @@ static void check_factored(struct halves *h, const char *what)
     check_halves(h, -1);
     fake.reset(1);
     open_halves(h, XG_ROUTINE_GELSS, -1);
-    XT_CHECK(xg_routine_run(lane, &h->routine, &result) == XG_OK && !result.factored);
+    XT_CHECK(compute(&h->routine, &result) == XG_OK && !result.factored);
     check_halves(h, 8);
 }
 
@@ -118,15 +126,15 @@ static void test_factored(void)
     struct xg_result result;
     open_halves(&h, XG_ROUTINE_GELSD, -1);
     h.routine.decomposes = false;
-    XT_CHECK(xg_routine_run(lane, &h.routine, &result) == XG_OK && result.factored);
+    XT_CHECK(compute(&h.routine, &result) == XG_OK && result.factored);
     check_factored(&h, "not asked");
     open_halves(&h, XG_ROUTINE_GELSS, -1);
     fake.fail("cusolverDnXgesvdp", 1, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
-    XT_CHECK(xg_routine_run(lane, &h.routine, &result) == XG_OK && result.factored);
+    XT_CHECK(compute(&h.routine, &result) == XG_OK && result.factored);
     check_factored(&h, "fails");
     open_halves(&h, XG_ROUTINE_GELSD, -1);
     h.a[7 * 17] = 1e-300;
-    XT_CHECK(xg_routine_run(lane, &h.routine, &result) == XG_OK && result.factored);
+    XT_CHECK(compute(&h.routine, &result) == XG_OK && result.factored);
     check_factored(&h, "not exact");
     open_halves(&h, XG_ROUTINE_GELSS, -1);
     h.a[7 * 16] = 1; /* R is not symmetric */
@@ -167,7 +175,7 @@ static void test_scale(void)
         before = h;
         if (h.routine.name == XG_ROUTINE_GELS)
             h.routine.rank = NULL;
-        enum xg_status status = xg_routine_run(lane, &h.routine, &result);
+        enum xg_status status = compute(&h.routine, &result);
         XT_CHECK(status == scales[turn / 3].status && !result.factored, "turn %zu: %s", turn,
                  xg_status_name(status));
         XT_CHECK(status == XG_OK || (!memcmp(h.a, before.a, sizeof h.a) &&

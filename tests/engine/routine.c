@@ -8,6 +8,7 @@
 #include "lane.h"
 #include "src/compute/cublas.h"
 #include "src/compute/solver_library.h"
+#include "src/pipeline/least_squares.h"
 #include "src/verify/block.h"
 #include "src/verify/residual.h"
 #include "tests/support/judge.h"
@@ -23,6 +24,7 @@ static enum xg_status run(const struct xg_routine *routine)
 {
     struct xg_result result;
     enum xg_status status = xg_routine_run(lane, routine, &result);
+    xg_least_squares_finish(routine, &result);
     XT_CHECK(status == XG_OK, "%s of %lld by %lld: %s", judge_text(routine), (long long)routine->m,
              (long long)routine->n, xg_status_name(status));
     XT_CHECK(result.up_bytes > 0 && result.down_bytes > 0, "nothing moved");
@@ -172,6 +174,7 @@ static enum xg_status run_verified(const struct xg_routine *routine)
     const bool able = xg_residual_covers(routine);
     const bool judged = able || routine->decomposes; /* GESDD of R can be verified */
     enum xg_status status = xg_routine_run_verified(lane, routine, seed++, &result);
+    xg_least_squares_finish(routine, &result);
     XT_CHECK(status == XG_OK, "%s: %s", judge_text(routine), xg_status_name(status));
     XT_CHECK(result.verdict == (judged ? XG_VERDICT_RIGHT : XG_VERDICT_UNABLE) &&
                  result.deviation <= 0.3,
@@ -323,6 +326,7 @@ static enum xg_status run_faulty(const struct xg_routine *routine)
     struct xg_result result;
     struct xg_routine copy = copy_of(routine);
     enum xg_status status = xg_routine_run(lane, routine, &result);
+    xg_least_squares_finish(routine, &result);
     XT_CHECK(status <= XG_OK || status == XG_DECLINED, "status %d", status);
     check_copy(&copy, routine, status != XG_OK || result.factored);
     factored[status == XG_OK] += result.factored;

@@ -2,6 +2,7 @@
 /* LAPACK's routines on a device, host to host, in the units of LAPACK's own testers. Contract 1.3
  * (doc/contract.md). */
 #include "src/pipeline/factor.h"
+#include "src/pipeline/least_squares.h"
 
 #include <math.h>
 
@@ -22,6 +23,7 @@ static enum xg_status run(const struct xg_routine *routine)
     struct xg_result result;
     double begin = xg_clock_s();
     enum xg_status status = xg_routine_run_verified(lane, routine, 1, &result);
+    xg_least_squares_finish(routine, &result);
     deviation = fmax(deviation, result.deviation);
     declined += status == XG_DECLINED;
     XT_CHECK(status == XG_OK, "%s of %lld by %lld: %s", judge_text(routine), (long long)routine->m,

@@ -25,7 +25,7 @@ suite --programs numpy --scale 0.08 --turns 1 --watched 1 ||
     fail_with "the suite: exit status $?" "$tmp/err" "$tmp/said"
 # Products in double precision stay on the CPU here, so only routines run on the GPU.
 XGEMM_OPERATIONS=sgemm
-suite --append --programs linalg --variants plain,run,gpu --scale 0.05 --turns 1 --watched 1 ||
+suite --append --programs linalg,brief --variants plain,run,gpu --scale 0.05 --turns 1 --watched 1 ||
     grep -q 'no program can run here' "$tmp/err" ||
     fail_with "the programs of LAPACK: exit status $?" "$tmp/err" "$tmp/said"
 mv "$tmp/err" "$tmp/err.linalg"

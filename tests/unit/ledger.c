@@ -84,6 +84,26 @@ static void test_rest(void)
     XT_CHECK(ask(GPU, 0.2, 0.01).wait, "nothing is left to wait for");
 }
 
+/* The GPU's start hangs: calls of any length wait for it once, for three times as long as expected
+ * or as long as they take on the CPU. */
+static void test_hang(void)
+{
+    static const double cpu_s[] = {0.05, 0.2, 0.45, 0.7, 1, 3.4, 20};
+    for (size_t i = 0; i < sizeof cpu_s / sizeof cpu_s[0]; i++) {
+        double waited_s = 0;
+        begin();
+        for (int call = 0; call < 100; call++) {
+            const struct xg_ledger_answer answer = ask(GPU, cpu_s[i], 0.01);
+            if (answer.start)
+                starts[XG_RESOURCE_GPU].state = XG_START_UNDER_WAY;
+            waited_s += answer.wait ? answer.most_s : 0;
+            now_s += cpu_s[i] + (answer.wait ? answer.most_s + 1e-6 : 0);
+            xg_ledger_miss(&ledger, GPU, cpu_s[i]);
+        }
+        XT_CHECK_LE(waited_s, fmax(3 * 0.4, cpu_s[i]) + 1e-9, "calls of %g s", cpu_s[i]);
+    }
+}
+
 /* --- A program of random calls ---------------------------------------------------------------- */
 
 static uint64_t seed;
@@ -190,6 +210,7 @@ int main(void)
     test_passed_time();
     test_sets();
     test_rest();
+    test_hang();
     test_bound();
     return xt_done();
 }
