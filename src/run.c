@@ -2,7 +2,6 @@
 #include "run.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "comparison.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ledger: when a start begins and who waits for it, and what any program loses by that at most. */
+/* ledger: when a start begins, which calls wait for it, and the most that a program loses by it. */
 #include <math.h>
 
 #include "src/decide/ledger.h"
