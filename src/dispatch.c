@@ -53,7 +53,7 @@ static void set_floor(void)
     const struct xg_conf *conf = xg_conf_get();
     bool on = conf->lapack == XG_LAPACK_ON;
     int64_t extent = !on ? INT64_MAX : xg_conf_tells(conf) ? 1 : XG_ROUTINE_FLOOR;
-    if (on && (conf->mode == XG_MODE_GPU || conf->mode == XG_MODE_COMPARE))
+    if (on && xg_conf_insists(conf))
         extent = 1;
     if (conf->mode == XG_MODE_CPU && !xg_conf_tells(conf))
         extent = INT64_MAX;

@@ -199,7 +199,7 @@ static void tell_failed_start(const struct xg_conf *conf, enum xg_status status)
     if (status != XG_ERR_NOTFOUND)
         xg_log(level, "the GPU could not be started (%s): products run on the CPU",
                why ? why : xg_status_name(status));
-    else if (conf->mode == XG_MODE_GPU || conf->mode == XG_MODE_COMPARE)
+    else if (xg_conf_insists(conf))
         xg_log(level, "XGEMM_MODE=%s, but there is no usable GPU (%s): products run on the CPU",
                conf->mode == XG_MODE_GPU ? "gpu" : "compare",
                why ? why : "no such device, or no kernel for it; XGEMM_VERBOSE=2 says more");

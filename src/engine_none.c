@@ -25,7 +25,7 @@ bool xg_engine_device(struct xg_model_device *out)
 void xg_engine_start(const struct xg_conf *conf)
 {
     static int told;
-    if (conf->mode == XG_MODE_GPU || conf->mode == XG_MODE_COMPARE)
+    if (xg_conf_insists(conf))
         xg_log_once(
             &told,
             "XGEMM_MODE=%s, but this library was built without CUDA: products run on the CPU",

@@ -84,6 +84,12 @@ static inline bool xg_conf_tells(const struct xg_conf *conf)
     return xg_conf_counts(conf) || conf->trace || conf->verbose >= 1;
 }
 
+/* True if the user asks for the GPU: all calls go there that can. */
+static inline bool xg_conf_insists(const struct xg_conf *conf)
+{
+    return conf->mode == XG_MODE_GPU || conf->mode == XG_MODE_COMPARE;
+}
+
 /* Frees the strings that xg_conf_parse copied. */
 void xg_conf_fini(struct xg_conf *conf);
 

@@ -27,11 +27,6 @@ static void insist(struct xg_decision *decision, enum xg_reason reason)
     decision->start_s = HUGE_VAL;
 }
 
-static bool is_forced(const struct xg_conf *conf)
-{
-    return conf->mode == XG_MODE_GPU || conf->mode == XG_MODE_COMPARE;
-}
-
 /* --- What the call needs ---------------------------------------------------------------------- */
 
 /* In reproducible mode the model has the reference device; such a call then waits for what the open
@@ -107,7 +102,7 @@ static void predict_routine(struct xg_policy *policy, const struct xg_conf *conf
     decision->crowd = 1;
     decision->cpu_s = xg_routine_expect(book, &policy->model, routine, XG_SIDE_CPU);
     decision->gpu_s = xg_routine_expect(book, &policy->model, routine, XG_SIDE_GPU);
-    decision->decomposes = xg_routine_decomposes(&policy->model, routine, is_forced(conf));
+    decision->decomposes = xg_routine_decomposes(&policy->model, routine, xg_conf_insists(conf));
     decision->waits_s = decision->cpu_s;
 }
 
@@ -125,7 +120,7 @@ static bool is_fixed(const struct xg_conf *conf, const struct xg_call *call,
         stay(decision, XG_REASON_FORKED);
     else if (call->routine && now->cusolver == XG_LIBRARY_ABSENT)
         stay(decision, XG_REASON_KERNEL);
-    else if (is_forced(conf))
+    else if (xg_conf_insists(conf))
         insist(decision, XG_REASON_MODE);
     else
         return false;
@@ -272,7 +267,7 @@ double xg_decide_floor_mnk(const struct xg_policy *policy, const struct xg_conf 
         return 0.0;
     if (conf->mode == XG_MODE_CPU || state == XG_ENGINE_NONE || state == XG_ENGINE_FORKED)
         return HUGE_VAL;
-    if (is_forced(conf))
+    if (xg_conf_insists(conf))
         return 0.0;
     return xg_policy_floor_mnk(policy, conf);
 }

@@ -47,8 +47,7 @@ static void see_crowd(struct xg_policy *policy, const struct xg_conf *conf,
     policy->crowd_s = fmax(policy->crowd_s, now->now_s);
     decision->crowd = policy->crowd;
     /* If all products go to the GPU, threads wait there and leave their cores free. */
-    bool all_gpu = conf->mode == XG_MODE_GPU || conf->mode == XG_MODE_COMPARE;
-    decision->crowded = !all_gpu && decision->cpu_threads == 1 && now->cores > 1 &&
+    decision->crowded = !xg_conf_insists(conf) && decision->cpu_threads == 1 && now->cores > 1 &&
                         policy->crowd >= XG_TUNING_CROWDED * now->cores;
 }
 
