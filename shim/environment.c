@@ -14,6 +14,7 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <link.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,6 +23,7 @@
 #include <unistd.h>
 
 #include "src/host/spin.h"
+#include "src/remembered.h"
 
 typedef char *environment_getenv(const char *name);
 
@@ -31,6 +33,17 @@ static _Atomic(environment_getenv *) next;
 
 /* A set-user-ID program: settings of its caller are ignored. Written before `next`. */
 static bool is_secure;
+
+/* Objects that the dynamic linker has loaded: the program's own, when our constructor runs. */
+static unsigned long long objects;
+
+static int count_objects(struct dl_phdr_info *object, size_t size, void *context)
+{
+    (void)size;
+    (void)context;
+    objects = object->dlpi_adds;
+    return 1;
+}
 
 /*
  * The library is linked with -z initfirst, so this runs before the constructors of all other
@@ -43,6 +56,7 @@ __attribute__((constructor)) static void look_at_load(void)
     if (!found)
         (void)dlerror(); /* The program must not see this error. */
     is_secure = getauxval(AT_SECURE) != 0;
+    dl_iterate_phdr(count_objects, NULL);
     atomic_store_explicit(&next, *(environment_getenv **)&found, memory_order_release);
 }
 
@@ -81,6 +95,8 @@ char *getenv(const char *name)
     if (!behind)
         return scan(name);
     char *value = behind(name);
+    if (xg_spin_is_word(name, XG_SPIN_VARIABLE) || xg_spin_is_word(name, "OMP_SCHEDULE"))
+        xg_remembered_at_load(objects);
     if (value || !xg_spin_is_word(name, XG_SPIN_VARIABLE))
         return value;
     /* POSIX forbids the program to write to what getenv returns. */

@@ -19,6 +19,7 @@
 #include "library_start.h"
 #include "needs.h"
 #include "presence.h"
+#include "remembered.h"
 #include "report/recorder.h"
 #include "run.h"
 #include "verify/residual.h"
@@ -125,6 +126,7 @@ static struct xg_situation look(const struct xg_conf *conf, const struct xg_call
         .cores = xg_learnt_cores(),
         .cores_left = xg_learnt_cores_left(),
     };
+    xg_remembered_see(&now);
     look_at_call(conf, call, &now);
     return now;
 }
@@ -216,6 +218,8 @@ static bool compute(const struct xg_call *call, const struct xg_cpu *cpu,
         reason = why;
     }
     bool on_gpu = xg_run(&run, place, reason);
+    if (xg_remembered_is_due() && !close_shelter(shelter))
+        xg_remembered_write();
     if (call->routine)
         forward_for_good(conf);
     tell(conf, cpu, &record, begin);

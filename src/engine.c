@@ -29,6 +29,7 @@
 #include "pipeline/lane.h"
 #include "pipeline/least_squares.h"
 #include "pipeline/pipeline.h"
+#include "remembered.h"
 #include "verify/verify.h"
 
 /* The number of attempts at a start while stream captures of the program forbid it. The first
@@ -169,6 +170,7 @@ static void at_exit(void)
     if (atomic_exchange(&exiting, true))
         return;
     atomic_store(&engine_state, XG_ENGINE_NONE);
+    xg_remembered_end();
     wait_until_outside(false);
     xg_drv_end();
     wait_until_outside(true);

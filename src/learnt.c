@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/sandbox.h"
+#include "decide/tuning.h"
 #include "device/teardown.h"
 #include "engine.h"
 #include "host/cores.h"
@@ -16,6 +17,7 @@
 #include "host/spin.h"
 #include "host/tally.h"
 #include "machine/calibration.h"
+#include "remembered.h"
 #include "report/trace.h"
 #include "settled.h"
 
@@ -55,6 +57,7 @@ void xg_learnt_open(const struct xg_conf *conf, const struct xg_cpu *cpu,
     if (atomic_load_explicit(&learnt.opened, memory_order_acquire))
         return;
     xg_shelter_wait(shelter); /* reads files, in folders that may not answer */
+    xg_remembered_at_call(conf);
     /*
      * The latch is not held: naming the library takes the dynamic linker's lock, which a thread
      * whose constructor calls us may hold while it waits for us. Two threads may both get here.
@@ -234,8 +237,11 @@ void xg_learnt_observe(const struct xg_conf *conf, enum xg_side side, const stru
                        const struct xg_decision *decision, double seconds, double now_s)
 {
     int64_t taken = xg_latch_take(&learnt.latch);
+    const double takes_s[XG_RESOURCE_COUNT] = {learnt.policy.model.gpu_start_s, XG_TUNING_CUBLAS_S,
+                                               XG_TUNING_CUSOLVER_S};
     if (taken) {
         xg_decide_observe(&learnt.policy, side, call, decision, seconds, now_s);
+        xg_remembered_note(&learnt.policy.ledger, takes_s);
         if (side == XG_SIDE_CPU && call->problem)
             set_floor_locked(conf);
     }

@@ -158,6 +158,14 @@ static const struct xg_setting settings[] = {
          "machine's start), short (0.5 ms), keep (the library's own time, 0.1 s for OpenBLAS). In "
          "a "
          "configuration file it applies to programs that xgemm-run starts, and after enable()."},
+    {.name = "XGEMM_HISTORY",
+     .kind = XG_SETTING_CHOICE,
+     .offset = FIELD(history),
+     .choices = {"on", "off"},
+     .accepts = "on|off",
+     .help =
+         "on: what a program gains is remembered in the user's cache folder (no names), and the "
+         "GPU starts for it when its BLAS is loaded; off: nothing is read or written."},
     {.name = "XGEMM_EXIT",
      .kind = XG_SETTING_CHOICE,
      .offset = FIELD(exit),

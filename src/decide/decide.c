@@ -151,6 +151,8 @@ static void decide_before(struct xg_policy *policy, const struct xg_conf *conf,
                                         .cpu_s = decision->cpu_s,
                                         .gpu_s = decision->gpu_s,
                                         .now_s = now->now_s,
+                                        .promised = now->promised,
+                                        .last_gain_s = now->last_gain_s,
                                         .waits_never = decision->crowded};
     const struct xg_ledger_answer answer = xg_ledger_ask(&policy->ledger, starts, &asks);
     decision->earns = true;
@@ -253,6 +255,9 @@ void xg_decide_observe(struct xg_policy *policy, enum xg_side side, const struct
     if (side == XG_SIDE_CPU && decision->earns && seconds > 0.0 && isfinite(seconds))
         xg_ledger_miss(&policy->ledger, decision->needs,
                        saved_s(fmin(seconds, decision->cpu_s), decision));
+    if (side == XG_SIDE_GPU && decision->reason == XG_REASON_MODEL && seconds > 0.0)
+        xg_ledger_save(&policy->ledger, decision->needs,
+                       (decision->cpu_s - seconds) / decision->crowd);
 }
 
 void xg_decide_observe_settled(struct xg_policy *policy, double then_s)

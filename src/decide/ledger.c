@@ -38,20 +38,22 @@ struct xg_ledger_answer xg_ledger_ask(struct xg_ledger *ledger,
     struct xg_ledger_answer answer = {0};
     const double cpu_s = call->cpu_s;
     double price_s = 0, wait_s = 0;
-    unsigned cold = 0;
+    unsigned cold = 0, unpaid;
     for (int i = 0; i < XG_RESOURCE_COUNT; i++) {
         double left_s = remaining_s(ledger, i, &starts[i], call->now_s);
         if (!(call->needs & 1u << i))
             continue;
         wait_s += left_s;
         if (starts[i].state == XG_START_COLD) {
-            price_s += starts[i].price_s;
             cold |= 1u << i;
+            price_s += call->promised & 1u << i ? 0 : starts[i].price_s;
         }
     }
     const double done_s = wait_s + call->gpu_s;
     const double alone_s = call->waits_never ? HUGE_VAL : done_s - XG_TUNING_SURE * cpu_s;
-    answer.earning = cold && paid_s(ledger, call->needs, cold) < fmin(price_s, alone_s);
+    unpaid = cold & ~call->promised;
+    answer.earning =
+        unpaid && paid_s(ledger, call->needs, unpaid) < fmin(price_s + call->last_gain_s, alone_s);
     if (answer.earning)
         return answer;
     /* A start that is due begins in any case; the call then takes the cheaper way. */
@@ -69,4 +71,10 @@ void xg_ledger_miss(struct xg_ledger *ledger, unsigned needs, double saved_s)
 {
     if (saved_s > 0)
         ledger->missed_s[needs] += saved_s;
+}
+
+void xg_ledger_save(struct xg_ledger *ledger, unsigned needs, double saved_s)
+{
+    if (isfinite(saved_s))
+        ledger->saved_s[needs] += saved_s;
 }

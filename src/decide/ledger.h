@@ -25,6 +25,7 @@ struct xg_start {
 /* All zeros: a new process. */
 struct xg_ledger {
     double missed_s[XG_RESOURCE_SETS]; /* by what the calls needed */
+    double saved_s[XG_RESOURCE_SETS];  /* the same of calls that ran on the GPU */
     double begun_s[XG_RESOURCE_COUNT]; /* when a start began, or was first seen; 0: never */
 };
 
@@ -33,6 +34,8 @@ struct xg_ledger_call {
     unsigned needs;      /* a set of resources */
     double cpu_s, gpu_s; /* predicted */
     double now_s;        /* of one monotonic clock, above 0 */
+    unsigned promised;   /* a set of resources: earlier runs of the program paid for them */
+    double last_gain_s;  /* what the whole of an earlier run gained, which paid for nothing */
     bool waits_never;    /* its thread is one of many that fill the cores */
 };
 
@@ -44,9 +47,10 @@ struct xg_ledger_answer {
 };
 
 /*
- * A start begins once what was missed reaches its price, or if this call alone finishes earlier by
- * waiting for it. A call waits for a start, or for the rest of one, if that is expected to finish
- * first. While a start runs beside it, a call on the CPU is slower.
+ * What earlier runs have paid for begins at once. Any other start begins once what was missed
+ * reaches its price, or if this call alone finishes earlier by waiting for it. A call waits for a
+ * start, or for the rest of one, if that is expected to finish first. While a start runs beside it,
+ * a call on the CPU is slower.
  *
  * A resource is started once a process and takes a core, so a program loses at most the time of the
  * starts. If a start never ends, one call waits in vain: three times as long as expected, or as
@@ -58,5 +62,8 @@ struct xg_ledger_answer xg_ledger_ask(struct xg_ledger *ledger,
 
 /* A call that needed this set has ended on the CPU; the GPU would have saved so many seconds. */
 void xg_ledger_miss(struct xg_ledger *ledger, unsigned needs, double saved_s);
+
+/* A call that needed this set has ended on the GPU, which saved so many seconds; negative: lost. */
+void xg_ledger_save(struct xg_ledger *ledger, unsigned needs, double saved_s);
 
 #endif

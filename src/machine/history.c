@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "machine/history.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+
+/* --- The hash --------------------------------------------------------------------------------- */
+
+static uint64_t rotate(uint64_t word, int bits)
+{
+    return word << bits | word >> (64 - bits);
+}
+
+static void mix(uint64_t v[4], int rounds)
+{
+    while (rounds-- > 0) {
+        v[0] += v[1], v[2] += v[3];
+        v[1] = rotate(v[1], 13) ^ v[0], v[3] = rotate(v[3], 16) ^ v[2];
+        v[0] = rotate(v[0], 32);
+        v[2] += v[1], v[0] += v[3];
+        v[1] = rotate(v[1], 17) ^ v[2], v[3] = rotate(v[3], 21) ^ v[0];
+        v[2] = rotate(v[2], 32);
+    }
+}
+
+static uint64_t siphash(const uint64_t key[2], const unsigned char *bytes, size_t count)
+{
+    uint64_t v[4] = {key[0] ^ 0x736f6d6570736575, key[1] ^ 0x646f72616e646f6d,
+                     key[0] ^ 0x6c7967656e657261, key[1] ^ 0x7465646279746573};
+    const size_t length = count;
+    for (bool last = false; !last; count -= last ? 0 : 8, bytes += 8) {
+        uint64_t word = 0;
+        last = count < 8;
+        for (size_t i = 0; i < (last ? count : 8); i++)
+            word |= (uint64_t)bytes[i] << 8 * i;
+        if (last)
+            word |= (uint64_t)length << 56;
+        v[3] ^= word;
+        mix(v, 2);
+        v[0] ^= word;
+    }
+    v[2] ^= 0xff;
+    mix(v, 4);
+    return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+uint64_t xg_history_hash(const struct xg_history *history, const void *bytes, size_t count)
+{
+    uint64_t hash = siphash(history->key, bytes, count);
+    return hash ? hash : 1;
+}
+
+static uint64_t seal_of(const struct xg_history *history, const struct xg_past *past)
+{
+    return xg_history_hash(history, past, offsetof(struct xg_past, seal));
+}
+
+/* --- Files ------------------------------------------------------------------------------------ */
+
+static bool path_of(char path[PATH_MAX], const struct xg_history *history, const char *name)
+{
+    int length = snprintf(path, PATH_MAX, "%s/%s", history->folder, name);
+    return length > 0 && length < PATH_MAX;
+}
+
+static bool read_whole(const char *path, void *to, size_t size)
+{
+    int fd = xg_file_open(path, O_RDONLY | O_NONBLOCK, 0);
+    ssize_t got = fd >= 0 ? xg_file_read(fd, to, size) : -1;
+    if (fd >= 0)
+        close(fd);
+    return got == (ssize_t)size;
+}
+
+/* Makes the file, which must not exist. A writer that was killed leaves one: it goes after a
+ * minute. -1: another process writes. */
+static int make_exclusively(const char *path)
+{
+    enum { TRIES = 5, ABANDONED_S = 60 };
+    struct stat status;
+    int fd = -1;
+    for (int i = 0; i < TRIES && fd < 0; i++) {
+        fd = xg_file_open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+        if (fd >= 0 || errno != EEXIST)
+            break;
+        if (lstat(path, &status) == 0 && time(NULL) - status.st_mtime > ABANDONED_S)
+            unlink(path);
+        else
+            xg_clock_nap_us(500);
+    }
+    return fd;
+}
+
+/* Ends a replacement: the new file takes the old one's place, or goes. A full disk may show only
+ * when the file is closed. */
+static bool replace(int fd, const char *new_path, const char *path, const void *from, size_t size)
+{
+    bool whole = xg_file_write(fd, from, size);
+    whole &= close(fd) == 0;
+    whole = whole && rename(new_path, path) == 0;
+    if (!whole)
+        unlink(new_path);
+    return whole;
+}
+
+static bool make_key(const struct xg_history *history, const char *path, uint64_t key[2])
+{
+    char new_path[PATH_MAX];
+    if (!path_of(new_path, history, "key.new") || !xg_file_make_folders(path) ||
+        getrandom(key, 2 * sizeof *key, 0) != 2 * sizeof *key)
+        return false;
+    int fd = make_exclusively(new_path);
+    return fd >= 0 && replace(fd, new_path, path, key, 2 * sizeof *key);
+}
+
+bool xg_history_open(struct xg_history *history, bool make)
+{
+    int error = errno;
+    char path[PATH_MAX];
+    bool found = xg_file_of_user(history->folder, sizeof history->folder, "XDG_CACHE_HOME",
+                                 "/.cache", "xgemm/history") &&
+                 path_of(path, history, "key") &&
+                 (read_whole(path, history->key, sizeof history->key) ||
+                  (make && make_key(history, path, history->key)));
+    errno = error;
+    return found;
+}
+
+/* --- Records ---------------------------------------------------------------------------------- */
+
+static bool paths_of(char path[PATH_MAX], char new_path[PATH_MAX], const struct xg_history *history,
+                     int file)
+{
+    char name[8], new_name[16];
+    snprintf(name, sizeof name, "%02d", file);
+    snprintf(new_name, sizeof new_name, "%02d.new", file);
+    return path_of(path, history, name) && path_of(new_path, history, new_name);
+}
+
+/* Reads the sound records of a file. */
+static int read_records(const struct xg_history *history, const char *path,
+                        struct xg_past records[XG_HISTORY_RECORDS])
+{
+    struct xg_past all[XG_HISTORY_RECORDS];
+    int count = 0;
+    memset(records, 0, sizeof all);
+    if (!read_whole(path, all, sizeof all))
+        return 0;
+    for (int i = 0; i < XG_HISTORY_RECORDS; i++)
+        if (all[i].id && all[i].seal == seal_of(history, &all[i]))
+            records[count++] = all[i];
+    return count;
+}
+
+static int place_of(const struct xg_past *records, int count, uint64_t id)
+{
+    int at = 0;
+    while (at < count && records[at].id != id)
+        at++;
+    return at;
+}
+
+/* Replaces the program's record; past NULL: removes it. */
+static bool put(const struct xg_history *history, uint64_t id, const struct xg_past *past)
+{
+    char path[PATH_MAX], new_path[PATH_MAX];
+    struct xg_past records[XG_HISTORY_RECORDS];
+    if (!paths_of(path, new_path, history, (int)(id % XG_HISTORY_FILES)))
+        return false;
+    int fd = make_exclusively(new_path);
+    if (fd < 0)
+        return false;
+    int count = read_records(history, path, records), at = place_of(records, count, id);
+    bool found = at < count;
+    if (at == XG_HISTORY_RECORDS)
+        for (int i = at = 0; i < count; i++)
+            at = records[i].day < records[at].day ? i : at;
+    if (past)
+        records[at] = *past;
+    else if (found)
+        records[at] = (struct xg_past){0};
+    return replace(fd, new_path, path, records, sizeof records) && (past || found);
+}
+
+bool xg_history_find(const struct xg_history *history, uint64_t id, struct xg_past *past)
+{
+    struct xg_past records[XG_HISTORY_RECORDS];
+    int count = xg_history_read(history, (int)(id % XG_HISTORY_FILES), records);
+    int at = place_of(records, count, id);
+    if (at < count)
+        *past = records[at];
+    return at < count;
+}
+
+bool xg_history_store(const struct xg_history *history, struct xg_past *past)
+{
+    int error = errno;
+    past->seal = seal_of(history, past);
+    bool stored = put(history, past->id, past);
+    errno = error;
+    return stored;
+}
+
+bool xg_history_forget(const struct xg_history *history, uint64_t id)
+{
+    int error = errno;
+    bool forgotten = put(history, id, NULL);
+    errno = error;
+    return forgotten;
+}
+
+int xg_history_read(const struct xg_history *history, int file,
+                    struct xg_past records[XG_HISTORY_RECORDS])
+{
+    char path[PATH_MAX], new_path[PATH_MAX];
+    int error = errno;
+    int count = paths_of(path, new_path, history, file) ? read_records(history, path, records) : 0;
+    errno = error;
+    return count;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* The files in which programs' records are kept, in the user's cache folder. */
+/*
+ * ${XDG_CACHE_HOME:-$HOME/.cache}/xgemm/history has a key of this user and 62 files of 16 records;
+ * a program's keyed hash chooses its file, and the record that was used least recently goes. A file
+ * is replaced as a whole, by a new one that is made exclusively: its name is the lock, which holds
+ * on network file systems too. What concurrent runs lose is a record, never a file. Records that
+ * are damaged, or another user's, fail their seal and are ignored. Nothing here allocates or takes
+ * a lock; errno is kept. The hash is SipHash-2-4 (Aumasson and Bernstein, 2012).
+ */
+#ifndef XG_HISTORY_H
+#define XG_HISTORY_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "machine/past.h"
+
+enum { XG_HISTORY_FILES = 62, XG_HISTORY_RECORDS = 16 };
+
+struct xg_history {
+    char folder[PATH_MAX];
+    uint64_t key[2];
+};
+
+/* Finds the folder and reads the key. make: makes both if they are missing. Returns false if there
+ * is no home, or no key. */
+bool xg_history_open(struct xg_history *history, bool make);
+
+/* A hash of the bytes with the user's key; never 0. Pure. */
+uint64_t xg_history_hash(const struct xg_history *history, const void *bytes, size_t count);
+
+/* Finds the program's record. Returns false if there is none. */
+bool xg_history_find(const struct xg_history *history, uint64_t id, struct xg_past *past);
+
+/* Seals the record and stores it. Returns false if the file could not be replaced. */
+bool xg_history_store(const struct xg_history *history, struct xg_past *past);
+
+/* Forgets one program. Returns false if it is not remembered or the file could not be replaced. */
+bool xg_history_forget(const struct xg_history *history, uint64_t id);
+
+/* Reads all records of one file, sound ones first; returns their number. */
+int xg_history_read(const struct xg_history *history, int file,
+                    struct xg_past records[XG_HISTORY_RECORDS]);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+#include "machine/past.h"
+
+#include <math.h>
+
+/* Times the starts' time. */
+static const double BELIEVED = 4;
+
+/* Ranks of one program on a node start at once, before any of them has shown a gain. */
+enum { UNPROVED = 256 };
+
+static double starts_s(unsigned needs, const double takes_s[XG_RESOURCE_COUNT])
+{
+    double sum = 0;
+    for (int i = 0; i < XG_RESOURCE_COUNT; i++)
+        if (needs & 1u << i)
+            sum += takes_s[i];
+    return sum;
+}
+
+static uint32_t milliseconds(double seconds)
+{
+    return seconds > 0 ? (uint32_t)fmin(1e3 * seconds, UINT32_MAX) : 0;
+}
+
+/* The gain of calls that need no more than these resources. */
+static double gain_of(const double gain_s[XG_RESOURCE_SETS], unsigned needs)
+{
+    double sum = 0;
+    for (unsigned set = 1; set < XG_RESOURCE_SETS; set++)
+        if (!(set & ~needs))
+            sum += gain_s[set];
+    return sum;
+}
+
+bool xg_past_holds(const struct xg_past *past, uint64_t machine, int64_t today)
+{
+    return past->machine == machine && past->day <= today && today - past->day <= XG_PAST_DAYS;
+}
+
+/* The resources that gain more in this run than their starts take. */
+static unsigned needs_of(const struct xg_past_run *run)
+{
+    unsigned best = 0;
+    double most_s = 0;
+    for (unsigned set = 1; set < XG_RESOURCE_SETS; set++) {
+        double left_s = gain_of(run->gain_s, set) - starts_s(set, run->takes_s);
+        if (left_s > most_s) {
+            most_s = left_s;
+            best = set;
+        }
+    }
+    return best;
+}
+
+unsigned xg_past_promise(const struct xg_past *past)
+{
+    const bool believed = past->gain_ms >= past->price_ms && past->unproved < UNPROVED;
+    return believed && !past->bars ? past->needs : 0;
+}
+
+void xg_past_take(struct xg_past *past, int64_t today)
+{
+    past->unproved++;
+    past->day = today;
+}
+
+/* What the whole run gained, which paid for nothing. */
+static void learn_loss(struct xg_past *past, const struct xg_past_run *run)
+{
+    if (run->promised && run->ended) {
+        past->gain_ms /= 2;
+        past->unproved -= past->unproved > 0;
+    } else if (!past->needs) {
+        past->price_ms = milliseconds(run->takes_s[XG_RESOURCE_GPU]);
+        past->gain_ms = milliseconds(gain_of(run->gain_s, XG_RESOURCE_SETS - 1));
+    }
+}
+
+void xg_past_learn(struct xg_past *past, const struct xg_past_run *run, int64_t today)
+{
+    const unsigned needs = needs_of(run);
+    if (needs) {
+        const double price_s = starts_s(needs, run->takes_s);
+        past->needs = (uint8_t)needs;
+        past->price_ms = milliseconds(price_s);
+        past->gain_ms = milliseconds(fmin(gain_of(run->gain_s, needs), BELIEVED * price_s));
+        past->unproved = 0;
+    } else {
+        learn_loss(past, run);
+    }
+    past->day = today;
+    past->wall_ms = milliseconds(run->wall_s);
+    past->saved_ms = milliseconds(run->saved_s);
+    past->first_ms = milliseconds(run->first_s);
+    past->device_mib = run->device_mib;
+    past->bars |= (uint8_t)run->bars;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* What is remembered of a program's runs, and what it promises for the next one. Pure. */
+#ifndef XG_PAST_H
+#define XG_PAST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "decide/ledger.h"
+
+/* Why a program must not start the GPU before its first call. */
+enum {
+    XG_PAST_FORKS = 1,   /* it forked while the GPU was not in use: its children may want the GPU */
+    XG_PAST_SETTINGS = 2 /* its settings changed between the load of its BLAS and its first call */
+};
+
+/* One program's record, as a file has it. Milliseconds. */
+struct xg_past {
+    uint64_t id;       /* keyed hash of the program's text; 0: free */
+    uint64_t machine;  /* keyed hash of the GPU, its driver, the cores and this library's version */
+    int64_t day;       /* of the last run, since 1970 */
+    uint32_t gain_ms;  /* believed: what a GPU that is ready at once would save */
+    uint32_t price_ms; /* what the starts of what it needs take */
+    uint32_t wall_ms;  /* of the last run: its time, */
+    uint32_t saved_ms; /* what the GPU saved, */
+    uint32_t first_ms; /* and when the first call came that gains */
+    uint32_t runs;
+    uint32_t device_mib; /* of the last run: device memory */
+    uint8_t needs;       /* a set of resources (ledger.h) */
+    uint8_t bars;        /* a set of the reasons above */
+    uint16_t unproved;   /* promises that were taken since a run last showed a gain */
+    uint64_t seal;       /* keyed hash of all above */
+};
+
+/* What one run has shown so far. */
+struct xg_past_run {
+    double gain_s[XG_RESOURCE_SETS];   /* saved, or missed, by what the calls needed */
+    double takes_s[XG_RESOURCE_COUNT]; /* of starts on this machine */
+    double saved_s, wall_s, first_s;
+    unsigned bars;
+    bool promised, ended; /* it started early; it ends now */
+    uint32_t device_mib;
+};
+
+_Static_assert(sizeof(struct xg_past) == 64, "a file's record has no padding");
+
+/* A record is believed for so many days after its last run. */
+enum { XG_PAST_DAYS = 180 };
+
+/* Whether a record counts on this day and this machine. */
+bool xg_past_holds(const struct xg_past *past, uint64_t machine, int64_t today);
+
+/*
+ * The resources that should start before the first call: the record's, if the believed gain is at
+ * least the time of their starts and nothing bars it. A right promise then cannot lose. Too many
+ * runs that took it and did not tell how they ended are no longer believed.
+ */
+unsigned xg_past_promise(const struct xg_past *past);
+void xg_past_take(struct xg_past *past, int64_t today);
+
+/*
+ * Learns from a run, when it has shown a gain or ends. The gain is kept up to four times the
+ * starts' time and halved by each run that took the promise in vain, so a program that no longer
+ * gains is believed three times more at most.
+ */
+void xg_past_learn(struct xg_past *past, const struct xg_past_run *run, int64_t today);
+
+#endif
