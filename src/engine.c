@@ -292,8 +292,10 @@ static void start(const struct xg_conf *conf)
     int cores = xg_cores_count(), threads = xg_staging_threads(conf->stage_threads, cores);
     xg_teardown_prepare(conf); /* before the driver starts: the program may end at any time */
     xg_drv_at_exit(at_exit);
+    double begun_s = xg_clock_s();
     struct xg_device first;
     enum xg_status status = open_first(conf, ordinals, count, threads, &first, &taken);
+    const double took_s = xg_clock_s() - begun_s;
     bool again = status == XG_ERR_CAPTURE && ++engine.starts < STARTS_MAX; /* one start at a time */
     if (status != XG_OK && !again)
         tell_failed_start(conf, status);
@@ -314,8 +316,11 @@ static void start(const struct xg_conf *conf)
     atomic_store(&engine_used, status == XG_OK);
     set_state_locked(status == XG_OK ? XG_ENGINE_READY : again ? XG_ENGINE_COLD : XG_ENGINE_NONE);
     pthread_mutex_unlock(&engine.lock);
-    if (status == XG_OK)
-        open_others(conf, ordinals + taken, count - taken, threads);
+    if (status != XG_OK)
+        return;
+    xg_log(XG_LOG_INFO, "the GPU started in %.3f s", took_s);
+    xg_remembered_start_took(conf, XG_RESOURCE_GPU, took_s);
+    open_others(conf, ordinals + taken, count - taken, threads);
 }
 
 void xg_engine_watch(void)

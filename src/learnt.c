@@ -8,7 +8,6 @@
 
 #include "base/clock.h"
 #include "base/sandbox.h"
-#include "decide/tuning.h"
 #include "device/teardown.h"
 #include "engine.h"
 #include "host/cores.h"
@@ -68,6 +67,7 @@ void xg_learnt_open(const struct xg_conf *conf, const struct xg_cpu *cpu,
     model.gpu_panels = !conf->reproducible; /* xg_panel_serves */
     if (conf->mode != XG_MODE_CPU && !conf->reproducible)
         xg_calibration_load(&model, cores, cpu->library ? cpu->library(cpu->ctx) : NULL);
+    xg_remembered_starts(conf, model.starts_s);
     if (xg_teardown_apart(conf))
         xg_model_leave_exit(&model);
     xg_spin_seconds(cpu->pool); /* examines the pool once, with signals blocked */
@@ -237,11 +237,9 @@ void xg_learnt_observe(const struct xg_conf *conf, enum xg_side side, const stru
                        const struct xg_decision *decision, double seconds, double now_s)
 {
     int64_t taken = xg_latch_take(&learnt.latch);
-    const double takes_s[XG_RESOURCE_COUNT] = {learnt.policy.model.gpu_start_s, XG_TUNING_CUBLAS_S,
-                                               XG_TUNING_CUSOLVER_S};
     if (taken) {
         xg_decide_observe(&learnt.policy, side, call, decision, seconds, now_s);
-        xg_remembered_note(&learnt.policy.ledger, takes_s);
+        xg_remembered_note(&learnt.policy.ledger, learnt.policy.model.starts_s);
         if (side == XG_SIDE_CPU && call->problem)
             set_floor_locked(conf);
     }

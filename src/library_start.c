@@ -8,11 +8,13 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "compute/backend.h"
 #include "compute/cublas.h"
 #include "compute/solver_library.h"
 #include "engine.h"
 #include "host/aside.h"
+#include "remembered.h"
 
 /* enum xg_library_state, by library. */
 static _Atomic int loads[XG_TOOLKIT_COUNT];
@@ -54,9 +56,10 @@ static void open_handles(enum xg_toolkit library)
 
 static void load_cublas(const struct xg_conf *conf)
 {
-    (void)conf;
+    const double begun_s = xg_clock_s();
     xg_cublas_load();
     open_handles(XG_TOOLKIT_CUBLAS);
+    xg_remembered_start_took(conf, XG_RESOURCE_CUBLAS, xg_clock_s() - begun_s);
 }
 
 /* Each lane makes its own handle at its first routine. LU, QR and singular values also use cuBLAS,
@@ -64,11 +67,14 @@ static void load_cublas(const struct xg_conf *conf)
  * routine waits for that. */
 static void load_cusolver(const struct xg_conf *conf)
 {
+    const double begun_s = xg_clock_s();
     const bool there = xg_solver_load();
-    (void)conf;
+    const double took_s = xg_clock_s() - begun_s;
     end_load(XG_TOOLKIT_CUSOLVER, there ? XG_LIBRARY_READY : XG_LIBRARY_ABSENT);
     if (!there)
         return;
+    xg_log(XG_LOG_INFO, "loaded cuSOLVER in %.3f s", took_s);
+    xg_remembered_start_took(conf, XG_RESOURCE_CUSOLVER, took_s);
     xg_cublas_load();
     open_handles(XG_TOOLKIT_CUSOLVER);
 }

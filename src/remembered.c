@@ -18,10 +18,8 @@
 #include "device/dev.h"
 #include "engine.h"
 #include "host/aside.h"
-#include "host/cores.h"
 #include "host/fork.h"
 #include "library_start.h"
-#include "machine/calibration.h"
 #include "machine/history.h"
 #include "machine/program.h"
 
@@ -65,23 +63,6 @@ static double uptime_s(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* What a record depends on besides the program. */
-static uint64_t hash_machine(const struct xg_history *history)
-{
-    struct {
-        char gpu[XG_CALIBRATION_NAME_BYTES], driver[XG_CALIBRATION_NAME_BYTES], version[16];
-        int cores;
-    } machine;
-    struct xg_calibration_key key;
-    memset(&machine, 0, sizeof machine);
-    xg_calibration_key_init(&key, xg_cores_count(), NULL);
-    strcpy(machine.gpu, key.gpu);
-    strcpy(machine.driver, key.driver);
-    strncpy(machine.version, PACKAGE_VERSION, sizeof machine.version - 1);
-    machine.cores = key.cores;
-    return xg_history_hash(history, &machine, sizeof machine);
-}
-
 /* FNV-1a over the variables that settings come from. */
 static uint64_t hash_settings(void)
 {
@@ -115,7 +96,7 @@ static void find_past(void)
     const uint64_t id = xg_history_hash(&history, program.text, program.length);
     if (!xg_history_find(&history, id, &program.past))
         return;
-    if (!xg_past_holds(&program.past, hash_machine(&history), today())) {
+    if (!xg_past_holds(&program.past, xg_history_machine(&history), today())) {
         program.past = (struct xg_past){0};
         return;
     }
@@ -161,7 +142,7 @@ static void store(void)
     if (xg_sandbox_closed() || !program.length || !xg_history_open(&history, true))
         return;
     program.past.id = xg_history_hash(&history, program.text, program.length);
-    program.past.machine = hash_machine(&history);
+    program.past.machine = xg_history_machine(&history);
     xg_history_store(&history, &program.past);
 }
 
@@ -239,6 +220,20 @@ void xg_remembered_at_call(const struct xg_conf *conf)
     if (!first && program.settings && program.settings != hash_settings())
         atomic_fetch_or(&bars, XG_PAST_SETTINGS);
     errno = error;
+}
+
+void xg_remembered_starts(const struct xg_conf *conf, double takes_s[XG_RESOURCE_COUNT])
+{
+    struct xg_history history;
+    if (remembers(conf) && xg_history_open(&history, false))
+        xg_history_starts(&history, takes_s);
+}
+
+void xg_remembered_start_took(const struct xg_conf *conf, enum xg_resource resource, double seconds)
+{
+    struct xg_history history;
+    if (remembers(conf) && !xg_sandbox_closed() && xg_history_open(&history, true))
+        xg_history_start_took(&history, resource, seconds);
 }
 
 void xg_remembered_see(struct xg_situation *now)

@@ -25,6 +25,12 @@ void xg_remembered_at_load(unsigned long long objects_at_load);
 /* Looks the program up at its first call, unless that was done. */
 void xg_remembered_at_call(const struct xg_conf *conf);
 
+/* The times of starts on this machine: sets those that are known; notes one. The second runs on the
+ * thread of the start. */
+void xg_remembered_starts(const struct xg_conf *conf, double takes_s[XG_RESOURCE_COUNT]);
+void xg_remembered_start_took(const struct xg_conf *conf, enum xg_resource resource,
+                              double seconds);
+
 /* Fills what is remembered into a situation. From any thread; loads. */
 void xg_remembered_see(struct xg_situation *now);
 

@@ -116,14 +116,14 @@ static bool open_gpu(struct xg_model *model)
     double begin = xg_clock_s();
     if (xg_engine_wait(xg_conf_get()) != XG_ENGINE_READY)
         return false;
-    model->gpu_start_s = xg_clock_s() - begin;
+    model->starts_s[XG_RESOURCE_GPU] = xg_clock_s() - begin;
 #ifdef XG_CUDA
     struct xg_dev *dev;
     if (xg_backend_open(xg_conf_get(), &dev) != XG_OK)
         return false;
     model->device = dev->facts;
     xg_model_set_large(model);
-    printf("GPU: %s, started in %.2f s\n", dev->name, model->gpu_start_s);
+    printf("GPU: %s, started in %.2f s\n", dev->name, model->starts_s[XG_RESOURCE_GPU]);
     xg_backend_close(dev);
 #endif
     return true;

@@ -5,7 +5,7 @@
  * Without an argument, prints shell commands that export each setting that a configuration file
  * gives and the environment does not, and add its name to the variable `configured`; then one that
  * sets the variable `spins` to the variables that shorten the spin of the CPU library's threads, if
- * they are to be shortened. With --null, for the Python package, prints NAME=VALUE and a NUL byte
+ * they are to be shortened; given a path, also one that sets `library` to its real path. With --null, for the Python package, prints NAME=VALUE and a NUL byte
  * for each of both. Both forms print on standard error a line for each misspelt setting and each
  * ignored line of a file. With --all, prints the table; with --help, the part of it that the
  * launcher's own --help contains.
@@ -47,6 +47,15 @@ static void print_terminated(void *context, const char *name, const char *value,
     (void)context, (void)path, (void)line;
     (void)setenv(name, value, 1);
     printf("%s=%s%c", name, value, '\0');
+}
+
+static void print_library(const char *path)
+{
+    char *real = realpath(path, NULL);
+    fputs("library=", stdout);
+    print_quoted(real ? real : path);
+    putchar('\n');
+    free(real);
 }
 
 static void print_fault(void *context, const char *text)
@@ -96,6 +105,8 @@ int main(int argc, char **argv)
         xg_conf_environment_report(print_fault, NULL);
         xg_conf_files_visit(&files, null ? print_terminated : print_given, NULL);
         print_spins(null);
+        if (argc > 1 && argv[1][0] == '/')
+            print_library(argv[1]);
     }
     return fflush(stdout) != 0;
 }

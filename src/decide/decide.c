@@ -55,16 +55,17 @@ static void price_starts(const struct xg_policy *policy, const struct xg_call *c
                          struct xg_start starts[XG_RESOURCE_COUNT])
 {
     struct xg_start *gpu = &starts[XG_RESOURCE_GPU];
-    *gpu = (struct xg_start){.takes_s = policy->model.gpu_start_s};
+    *gpu = (struct xg_start){.takes_s = policy->model.starts_s[XG_RESOURCE_GPU]};
     gpu->state = now->state == XG_ENGINE_READY      ? XG_START_READY
                  : now->state == XG_ENGINE_STARTING ? XG_START_UNDER_WAY
                                                     : XG_START_COLD;
     gpu->price_s = call->routine ? gpu->takes_s : xg_policy_start_price_s(policy, decision);
-    starts[XG_RESOURCE_CUBLAS] = (struct xg_start){
-        .takes_s = XG_TUNING_CUBLAS_S, .price_s = XG_TUNING_CUBLAS_SHARE * XG_TUNING_CUBLAS_S};
+    const double cublas_s = policy->model.starts_s[XG_RESOURCE_CUBLAS];
+    starts[XG_RESOURCE_CUBLAS] =
+        (struct xg_start){.takes_s = cublas_s, .price_s = XG_TUNING_CUBLAS_SHARE * cublas_s};
     load_of(now->cublas, &starts[XG_RESOURCE_CUBLAS]);
-    starts[XG_RESOURCE_CUSOLVER] =
-        (struct xg_start){.takes_s = XG_TUNING_CUSOLVER_S, .price_s = XG_TUNING_CUSOLVER_S};
+    const double cusolver_s = policy->model.starts_s[XG_RESOURCE_CUSOLVER];
+    starts[XG_RESOURCE_CUSOLVER] = (struct xg_start){.takes_s = cusolver_s, .price_s = cusolver_s};
     load_of(now->cusolver, &starts[XG_RESOURCE_CUSOLVER]);
 }
 

@@ -28,6 +28,8 @@
 #include <limits.h>
 #include <math.h>
 
+#include "decide/tuning.h"
+
 #define CPU_FLOPS_ALONE 140e9 /* one core, when the others rest */
 #define CPU_FLOPS_CORE 60e9   /* what each further core adds */
 #define CPU_ALONE_CALL_S 0.5e-6
@@ -66,7 +68,7 @@ void xg_model_init(struct xg_model *model, int cores)
         .gpu_clock_hz = generation->fit->pipeline.clock_hz,
         .gpu_call_s = generation->fit->pipeline.call_s,
         .gpu_fill_s = generation->fit->pipeline.fill_s,
-        .gpu_start_s = GPU_START_S,
+        .starts_s = {GPU_START_S, XG_TUNING_CUBLAS_S, XG_TUNING_CUSOLVER_S},
         .gpu_price_s = GPU_PRICE_S,
         .device = reference_device,
         .gpu_panels = generation->panels,

@@ -5,6 +5,7 @@
 
 #include "base/conf.h"
 #include "base/xg.h"
+#include "decide/ledger.h"
 #include "decide/route.h"
 
 /* OpenBLAS computes products with m*n*k up to this, 64^3, on the calling thread. */
@@ -23,8 +24,8 @@ struct xg_model {
     double gpu_clock_hz; /* converts selection's cycles into time */
     double gpu_call_s;   /* driver calls, waking the staging team, waiting for the end */
     double gpu_fill_s;   /* stages do not overlap if the longest one is shorter than this */
-    double gpu_start_s;  /* driver, context and memory, until the first product can run there */
-    double gpu_price_s;  /* cost of a start for the program, which goes on meanwhile */
+    double starts_s[XG_RESOURCE_COUNT]; /* what starts take, until a call can use what they start */
+    double gpu_price_s; /* cost of a start for the program, which goes on meanwhile */
     struct xg_device_facts device;
     double
         large_cycles[XG_TYPE_COUNT]; /* of its kernels on a square product of side XG_MODEL_LARGE */

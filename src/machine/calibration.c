@@ -41,7 +41,7 @@ static const struct figure gpu_figures[] = {
     {"gpu_clock_khz", FIGURE(gpu_clock_hz), false, true, 1e3, 1000, 100000000},
     {"gpu_call_ns", FIGURE(gpu_call_s), false, true, 1e-9, 100, 1000000000},
     {"gpu_fill_ns", FIGURE(gpu_fill_s), false, true, 1e-9, 1, 1000000000},
-    {"gpu_start_us", FIGURE(gpu_start_s), false, false, 1e-6, 1, 1000000000},
+    {"gpu_start_us", FIGURE(starts_s[XG_RESOURCE_GPU]), false, false, 1e-6, 1, 1000000000},
     {"sm", FIGURE(device.sm), true, false, 1, 10, 9999},
     {"sm_count", FIGURE(device.sm_count), true, false, 1, 1, 100000},
     {"smem_block_bytes", FIGURE(device.smem_block_bytes), true, false, 1, 1024, 1 << 30},

@@ -13,6 +13,8 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "host/cores.h"
+#include "machine/calibration.h"
 
 /* --- The hash --------------------------------------------------------------------------------- */
 
@@ -58,6 +60,22 @@ uint64_t xg_history_hash(const struct xg_history *history, const void *bytes, si
 {
     uint64_t hash = siphash(history->key, bytes, count);
     return hash ? hash : 1;
+}
+
+uint64_t xg_history_machine(const struct xg_history *history)
+{
+    struct {
+        char gpu[XG_CALIBRATION_NAME_BYTES], driver[XG_CALIBRATION_NAME_BYTES], version[16];
+        int cores;
+    } machine;
+    struct xg_calibration_key key;
+    memset(&machine, 0, sizeof machine);
+    xg_calibration_key_init(&key, xg_cores_count(), NULL);
+    strcpy(machine.gpu, key.gpu);
+    strcpy(machine.driver, key.driver);
+    strncpy(machine.version, PACKAGE_VERSION, sizeof machine.version - 1);
+    machine.cores = key.cores;
+    return xg_history_hash(history, &machine, sizeof machine);
 }
 
 static uint64_t seal_of(const struct xg_history *history, const struct xg_past *past)
@@ -227,4 +245,63 @@ int xg_history_read(const struct xg_history *history, int file,
     int count = paths_of(path, new_path, history, file) ? read_records(history, path, records) : 0;
     errno = error;
     return count;
+}
+
+/* --- Starts ----------------------------------------------------------------------------------- */
+
+/* What starts took on one machine. */
+struct starts {
+    uint64_t machine, takes_us[XG_RESOURCE_COUNT], seal;
+};
+
+static bool starts_paths(char path[PATH_MAX], char new_path[PATH_MAX],
+                         const struct xg_history *history, uint64_t machine)
+{
+    const unsigned file = (unsigned)(machine % XG_HISTORY_FILES);
+    char name[24], new_name[24];
+    snprintf(name, sizeof name, "starts%02u", file);
+    snprintf(new_name, sizeof new_name, "starts%02u.new", file);
+    return path_of(path, history, name) && path_of(new_path, history, new_name);
+}
+
+static bool read_starts(const struct xg_history *history, const char *path, uint64_t machine,
+                        struct starts *starts)
+{
+    return read_whole(path, starts, sizeof *starts) && starts->machine == machine &&
+           starts->seal == xg_history_hash(history, starts, offsetof(struct starts, seal));
+}
+
+void xg_history_starts(const struct xg_history *history, double takes_s[XG_RESOURCE_COUNT])
+{
+    char path[PATH_MAX], new_path[PATH_MAX];
+    struct starts starts;
+    int error = errno;
+    const uint64_t machine = xg_history_machine(history);
+    if (starts_paths(path, new_path, history, machine) &&
+        read_starts(history, path, machine, &starts))
+        for (int i = 0; i < XG_RESOURCE_COUNT; i++)
+            if (starts.takes_us[i])
+                takes_s[i] = 1e-6 * (double)starts.takes_us[i];
+    errno = error;
+}
+
+bool xg_history_start_took(const struct xg_history *history, enum xg_resource resource,
+                           double seconds)
+{
+    char path[PATH_MAX], new_path[PATH_MAX];
+    struct starts starts;
+    int error = errno;
+    const uint64_t machine = xg_history_machine(history), took_us = (uint64_t)(1e6 * seconds) + 1;
+    int fd = starts_paths(path, new_path, history, machine) ? make_exclusively(new_path) : -1;
+    bool kept = false;
+    if (fd >= 0) {
+        if (!read_starts(history, path, machine, &starts))
+            starts = (struct starts){.machine = machine};
+        const uint64_t before_us = starts.takes_us[resource];
+        starts.takes_us[resource] = before_us ? (before_us + took_us) / 2 : took_us;
+        starts.seal = xg_history_hash(history, &starts, offsetof(struct starts, seal));
+        kept = replace(fd, new_path, path, &starts, sizeof starts);
+    }
+    errno = error;
+    return kept;
 }

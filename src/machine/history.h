@@ -5,8 +5,8 @@
  * a program's keyed hash chooses its file, and the record that was used least recently goes. A file
  * is replaced as a whole, by a new one that is made exclusively: its name is the lock, which holds
  * on network file systems too. What concurrent runs lose is a record, never a file. Records that
- * are damaged, or another user's, fail their seal and are ignored. Nothing here allocates or takes
- * a lock; errno is kept. The hash is SipHash-2-4 (Aumasson and Bernstein, 2012).
+ * are damaged, or another user's, fail their seal and are ignored. Nothing here takes a lock;
+ * errno is kept. The hash is SipHash-2-4 (Aumasson and Bernstein, 2012).
  */
 #ifndef XG_HISTORY_H
 #define XG_HISTORY_H
@@ -32,6 +32,10 @@ bool xg_history_open(struct xg_history *history, bool make);
 /* A hash of the bytes with the user's key; never 0. Pure. */
 uint64_t xg_history_hash(const struct xg_history *history, const void *bytes, size_t count);
 
+/* A hash of what records depend on besides the program: the GPU, its driver, the cores and this
+ * library's version. Reads the system's files; allocates. */
+uint64_t xg_history_machine(const struct xg_history *history);
+
 /* Finds the program's record. Returns false if there is none. */
 bool xg_history_find(const struct xg_history *history, uint64_t id, struct xg_past *past);
 
@@ -44,5 +48,12 @@ bool xg_history_forget(const struct xg_history *history, uint64_t id);
 /* Reads all records of one file, sound ones first; returns their number. */
 int xg_history_read(const struct xg_history *history, int file,
                     struct xg_past records[XG_HISTORY_RECORDS]);
+
+/* Sets the times of starts that were measured on this machine; others stay. */
+void xg_history_starts(const struct xg_history *history, double takes_s[XG_RESOURCE_COUNT]);
+
+/* Notes the time of a start, which has half of the weight. Returns false if it was not kept. */
+bool xg_history_start_took(const struct xg_history *history, enum xg_resource resource,
+                           double seconds);
 
 #endif

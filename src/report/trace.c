@@ -354,7 +354,8 @@ static size_t format_machine(char line[EVENT_BYTES], const struct xg_trace_machi
         number(rates[2], kernel_flops_per_s(model, conf->math)),
         number(rates[3], kernel_flops_per_s(model, XG_MATH_STRICT)),
         number(rates[4], model->up_bytes_per_s), number(rates[5], model->down_bytes_per_s),
-        microseconds(start, model->gpu_start_s), model->gpu_measured ? "true" : "false");
+        microseconds(start, model->starts_s[XG_RESOURCE_GPU]),
+        model->gpu_measured ? "true" : "false");
     return length > 0 && length < EVENT_BYTES ? (size_t)length : 0;
 }
 

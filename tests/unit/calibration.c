@@ -31,7 +31,7 @@ static struct xg_model odd_machine(void)
     model.gpu_clock_hz = 1.4e9;
     model.gpu_call_s = 77e-6;
     model.gpu_fill_s = 1e-3;
-    model.gpu_start_s = 0.3;
+    model.starts_s[XG_RESOURCE_GPU] = 0.3;
     model.device.sm_count = 40;
     return model;
 }

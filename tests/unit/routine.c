@@ -345,7 +345,7 @@ static void test_rest_of_start(void)
     begin(XG_MODE_AUTO, XG_ENGINE_STARTING, XG_LIBRARY_READY);
     struct xg_decision early = decide(XG_ROUTINE_GETRF, 3000);
     XT_CHECK(is(early, XG_PLACE_CPU, XG_REASON_STARTING) && !early.start);
-    now.now_s += policy.model.gpu_start_s;
+    now.now_s += policy.model.starts_s[XG_RESOURCE_GPU];
     struct xg_decision late = decide(XG_ROUTINE_GETRF, 3000);
     XT_CHECK(is(late, XG_PLACE_GPU, XG_REASON_MODEL) && late.wait);
 }
