@@ -5,10 +5,10 @@
  * Without an argument, prints shell commands that export each setting that a configuration file
  * gives and the environment does not, and add its name to the variable `configured`; then one that
  * sets the variable `spins` to the variables that shorten the spin of the CPU library's threads, if
- * they are to be shortened; given a path, also one that sets `library` to its real path. With --null, for the Python package, prints NAME=VALUE and a NUL byte
- * for each of both. Both forms print on standard error a line for each misspelt setting and each
- * ignored line of a file. With --all, prints the table; with --help, the part of it that the
- * launcher's own --help contains.
+ * they are to be shortened; given a path, also one that sets `library` to its real path. With
+ * --null, for the Python package, prints NAME=VALUE and a NUL byte for each of both. Both forms
+ * print on standard error a line for each misspelt setting and each ignored line of a file. With
+ * --all, prints the table; with --help, the part of it that the launcher's own --help contains.
  */
 #include <stdbool.h>
 #include <stdlib.h>

@@ -173,22 +173,14 @@ static int split(char *text, ssize_t size, const char **argv, int most)
     return argc;
 }
 
-static size_t describe(char text[XG_PROGRAM_TEXT_BYTES], double *started_s)
+size_t xg_program_write(char text[XG_PROGRAM_TEXT_BYTES], const char *executable, int argc,
+                        const char *const *argv)
 {
-    enum { ARGUMENTS = 64 };
     static const char letters[] = {'-', 'a', 's', 'n'};
-    char executable[PATH_MAX], line[PATH_MAX], real[PATH_MAX] = "", folder[PATH_MAX] = "";
-    const char *argv[ARGUMENTS], *word;
+    char real[PATH_MAX] = "", folder[PATH_MAX] = "";
+    const char *word;
     struct stat status;
-    if (getauxval(AT_SECURE) || getuid() != geteuid() || !has_executed(started_s))
-        return 0;
-    ssize_t length = readlink("/proc/self/exe", executable, sizeof executable - 1);
-    if (length <= 0)
-        return 0;
-    executable[length] = '\0';
-    ssize_t size = read_file("/proc/self/cmdline", line, sizeof line);
-    enum xg_program_kind kind =
-        xg_program_classify(executable, split(line, size, argv, ARGUMENTS), argv, &word);
+    enum xg_program_kind kind = xg_program_classify(executable, argc, argv, &word);
     if (kind == XG_PROGRAM_NONE ||
         (kind == XG_PROGRAM_SCRIPT &&
          (!realpath(word, real) || stat(real, &status) || !S_ISREG(status.st_mode))) ||
@@ -203,8 +195,18 @@ static size_t describe(char text[XG_PROGRAM_TEXT_BYTES], double *started_s)
 
 size_t xg_program_describe(char text[XG_PROGRAM_TEXT_BYTES], double *started_s)
 {
+    enum { ARGUMENTS = 64 };
+    char executable[PATH_MAX], line[PATH_MAX];
+    const char *argv[ARGUMENTS];
     int error = errno;
-    size_t length = describe(text, started_s);
+    size_t length = 0;
+    if (!getauxval(AT_SECURE) && getuid() == geteuid() && has_executed(started_s)) {
+        ssize_t path = readlink("/proc/self/exe", executable, sizeof executable - 1);
+        ssize_t size = read_file("/proc/self/cmdline", line, sizeof line);
+        executable[path > 0 ? path : 0] = '\0';
+        if (path > 0)
+            length = xg_program_write(text, executable, split(line, size, argv, ARGUMENTS), argv);
+    }
     errno = error;
     return length;
 }

@@ -25,10 +25,15 @@ enum xg_program_kind xg_program_classify(const char *executable, int argc, const
 
 enum { XG_PROGRAM_TEXT_BYTES = 3 * PATH_MAX };
 
+/* Writes a text that is equal for runs of the same program; returns its length. 0: the program is
+ * not told apart, or its script is not there. executable: its real path. */
+size_t xg_program_write(char text[XG_PROGRAM_TEXT_BYTES], const char *executable, int argc,
+                        const char *const *argv);
+
 /*
- * Writes a text that is equal for runs of the same program; returns its length. 0: the program is
- * not told apart, is a forked child, or is set-user-ID. *started_s: when the process started, on
- * the clock of CLOCK_BOOTTIME. Reads /proc/self. Allocates nothing, takes no lock, keeps errno.
+ * The same for this process. 0: also if it is a forked child or set-user-ID. *started_s: when the
+ * process started, on the clock of CLOCK_BOOTTIME. Reads /proc/self. Allocates nothing, takes no
+ * lock, keeps errno.
  */
 size_t xg_program_describe(char text[XG_PROGRAM_TEXT_BYTES], double *started_s);
 

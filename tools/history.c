@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/* Lists, explains and forgets what is remembered of programs: xgemm-run history. */
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "src/machine/history.h"
+#include "src/machine/program.h"
+
+enum { WORDS = 64 };
+
+/* --- The text of a program -------------------------------------------------------------------- */
+
+/* Finds the real path of a command, as a shell would. */
+static bool find_command(const char *name, char real[PATH_MAX])
+{
+    const char *at = strchr(name, '/') ? NULL : getenv("PATH");
+    char path[PATH_MAX];
+    if (strchr(name, '/'))
+        return realpath(name, real) && access(real, X_OK) == 0;
+    for (; at && *at; at += strcspn(at, ":"), at += *at == ':') {
+        int length = snprintf(path, sizeof path, "%.*s/%s", (int)strcspn(at, ":"), at, name);
+        if (length < (int)sizeof path && access(path, X_OK) == 0 && realpath(path, real))
+            return true;
+    }
+    return false;
+}
+
+/* Replaces a script by its interpreter and the script, as the kernel does: "#!interpreter word".
+ * False: the file is no script. */
+static bool follow_script(char real[PATH_MAX], const char **argv, int *argc, char line[PATH_MAX])
+{
+    static char script[PATH_MAX];
+    FILE *file = fopen(real, "r");
+    bool is_script = file && fgets(line, PATH_MAX, file) && !strncmp(line, "#!", 2);
+    if (file)
+        fclose(file);
+    if (!is_script || *argc + 2 > WORDS)
+        return false;
+    char *rest = line + 2, *interpreter = strtok_r(rest, " \t\n", &rest);
+    char *word = strtok_r(NULL, "\n", &rest);
+    if (interpreter && word &&
+        !strcmp(strrchr(interpreter, '/') ? strrchr(interpreter, '/') : "", "/env")) {
+        interpreter = word;
+        word = NULL;
+    }
+    strcpy(script, real);
+    if (!interpreter || !find_command(interpreter, real))
+        return false;
+    memmove(argv + 2 + (word != NULL), argv + 1, (size_t)(*argc - 1) * sizeof *argv);
+    argv[0] = interpreter;
+    if (word)
+        argv[1] = word;
+    argv[1 + (word != NULL)] = script;
+    *argc += 1 + (word != NULL);
+    return true;
+}
+
+static size_t write_program(char text[XG_PROGRAM_TEXT_BYTES], int count, char **words)
+{
+    const char *argv[2 * WORDS];
+    char real[PATH_MAX], line[PATH_MAX];
+    int argc = count < WORDS ? count : WORDS;
+    for (int i = 0; i < argc; i++)
+        argv[i] = words[i];
+    if (!find_command(words[0], real)) {
+        fprintf(stderr, "xgemm-run: history: %s: not found\n", words[0]);
+        exit(125);
+    }
+    follow_script(real, argv, &argc, line);
+    return xg_program_write(text, real, argc, argv);
+}
+
+/* --- Records ---------------------------------------------------------------------------------- */
+
+static const char *names_of(unsigned needs, char text[64])
+{
+    snprintf(text, 64, "%s%s%s", needs & 1u << XG_RESOURCE_GPU ? "GPU" : "no",
+             needs & 1u << XG_RESOURCE_CUBLAS ? ", cuBLAS" : "",
+             needs & 1u << XG_RESOURCE_CUSOLVER ? ", cuSOLVER" : "");
+    return text;
+}
+
+static const char *day_of(int64_t day, char text[16])
+{
+    const time_t seconds = (time_t)day * 86400;
+    struct tm date;
+    text[0] = '\0';
+    if (gmtime_r(&seconds, &date))
+        strftime(text, 16, "%Y-%m-%d", &date);
+    return text;
+}
+
+static void print_head(void)
+{
+    puts("program   last run    runs  took s  on CPU s  gains s  first s  MiB   starts early");
+}
+
+static void print_record(const struct xg_past *past)
+{
+    char day[16], names[64];
+    printf("%08llx  %-10s %5u %7.2f %9.2f %8.2f %8.2f %4u   %s\n",
+           (unsigned long long)(past->id >> 32), day_of(past->day, day), past->runs,
+           1e-3 * past->wall_ms, 1e-3 * ((double)past->wall_ms + past->saved_ms),
+           1e-3 * past->gain_ms, 1e-3 * past->first_ms, past->device_mib,
+           names_of(xg_past_promise(past), names));
+}
+
+/* Why a record does, or does not, start the GPU early. */
+static void explain(const struct xg_past *past)
+{
+    const double gain_s = 1e-3 * past->gain_ms, price_s = 1e-3 * past->price_ms;
+    if (past->bars & XG_PAST_FORKS)
+        puts("It forked before it used the GPU. Its children may want the GPU, which a started "
+             "parent "
+             "would deny them, so nothing starts early.");
+    else if (past->bars & XG_PAST_SETTINGS)
+        puts("It changed its settings (XGEMM_*, CUDA_*) after it had loaded its BLAS, so nothing "
+             "starts "
+             "early.");
+    else if (xg_past_promise(past))
+        printf("A ready GPU is believed to save at least %.2f s, and the starts take %.2f s: they "
+               "begin "
+               "when its BLAS is loaded.\n",
+               gain_s, price_s);
+    else
+        printf("A ready GPU is believed to save %.2f s, less than the %.2f s of the starts, so "
+               "nothing "
+               "starts early.\n",
+               gain_s, price_s);
+}
+
+static int list(const struct xg_history *history)
+{
+    struct xg_past records[XG_HISTORY_RECORDS];
+    int total = 0;
+    for (int file = 0; file < XG_HISTORY_FILES; file++) {
+        int count = xg_history_read(history, file, records);
+        for (int i = 0; i < count; i++) {
+            if (!total++)
+                print_head();
+            print_record(&records[i]);
+        }
+    }
+    printf(total ? "%d remembered in %s\n" : "%d programs remembered in %s\n", total,
+           history->folder);
+    return 0;
+}
+
+static int forget_all(const struct xg_history *history)
+{
+    struct xg_past records[XG_HISTORY_RECORDS];
+    int total = 0;
+    for (int file = 0; file < XG_HISTORY_FILES; file++)
+        for (int i = xg_history_read(history, file, records); i-- > 0;)
+            total += xg_history_forget(history, records[i].id);
+    printf("%d forgotten\n", total);
+    return 0;
+}
+
+static int look(const struct xg_history *history, bool forgets, int count, char **words)
+{
+    static char text[XG_PROGRAM_TEXT_BYTES];
+    struct xg_past past;
+    const size_t length = write_program(text, count, words);
+    if (!length) {
+        puts("It is not told apart from others, so nothing is remembered: code given as text, "
+             "standard "
+             "input, or a script that is not there.");
+        return 1;
+    }
+    const uint64_t id = xg_history_hash(history, text, length);
+    if (!xg_history_find(history, id, &past)) {
+        puts("Nothing is remembered of it.");
+        return 1;
+    }
+    if (forgets) {
+        bool forgotten = xg_history_forget(history, id);
+        puts(forgotten ? "Forgotten." : "The file could not be replaced.");
+        return !forgotten;
+    }
+    print_head();
+    print_record(&past);
+    explain(&past);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    static struct xg_history history;
+    bool forgets = argc > 1 && !strcmp(argv[1], "--forget");
+    int first = 1 + forgets;
+    first += first < argc && !strcmp(argv[first], "--");
+    if (!xg_history_open(&history, false)) {
+        puts("Nothing is remembered here.");
+        return first < argc;
+    }
+    int status = first < argc ? look(&history, forgets, argc - first, argv + first)
+                 : forgets    ? forget_all(&history)
+                              : list(&history);
+    return fflush(stdout) != 0 ? 125 : status;
+}
