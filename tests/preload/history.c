@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Built three times. HISTORY_LIBRARY: a CPU library that asks for its settings when it is loaded,
+ * as OpenBLAS does, and whose DSYEVD sleeps. HISTORY_RECORD, with the engine: prints or plants the
+ * record of a program. Otherwise the program itself.
+ */
+#define _GNU_SOURCE
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#if defined HISTORY_LIBRARY || defined HISTORY_RECORD
+/* With two cores the expected times are the same on every machine. */
+static void use_two_cores(void)
+{
+    cpu_set_t mask;
+    int count = 0;
+    sched_getaffinity(0, sizeof mask, &mask);
+    for (int i = 0; i < CPU_SETSIZE; i++)
+        if (CPU_ISSET(i, &mask) && count++ >= 2)
+            CPU_CLR(i, &mask);
+    sched_setaffinity(0, sizeof mask, &mask);
+}
+#endif
+
+#ifdef HISTORY_LIBRARY
+__attribute__((constructor)) static void ask(void)
+{
+    use_two_cores();
+    (void)getenv("OPENBLAS_THREAD_TIMEOUT");
+}
+
+void dsyevd_(void);
+void dsyevd_(void)
+{
+    usleep(700000);
+}
+
+#elif defined HISTORY_RECORD
+#include <time.h>
+
+#include "src/machine/history.h"
+#include "src/machine/program.h"
+
+/* record GAIN_MS DAYS MACHINE EXECUTABLE: plants; record EXECUTABLE: prints. */
+int main(int argc, char **argv)
+{
+    static char text[XG_PROGRAM_TEXT_BYTES];
+    static struct xg_history history;
+    const char *words[] = {"program"};
+    struct xg_past past = {.runs = 1, .needs = 1 << XG_RESOURCE_GPU, .price_ms = 400};
+    use_two_cores();
+    size_t length = xg_program_write(text, argv[argc - 1], 1, words);
+    if (!length || !xg_history_open(&history, argc > 2))
+        return puts("none") < 0;
+    uint64_t id = xg_history_hash(&history, text, length);
+    if (argc == 2) {
+        if (xg_history_find(&history, id, &past))
+            printf("gain %u needs %u bars %u runs %u\n", past.gain_ms, past.needs, past.bars,
+                   past.runs);
+        else
+            puts("none");
+        return 0;
+    }
+    past.id = id;
+    past.gain_ms = (uint32_t)atol(argv[1]);
+    past.day = time(NULL) / 86400 + atol(argv[2]);
+    past.machine = xg_history_machine(&history) + (uint64_t)atol(argv[3]);
+    return !xg_history_store(&history, &past);
+}
+
+#else
+void dsyevd_(const char *jobz, const char *uplo, const int *n, double *a, const int *lda, double *w,
+             double *work, const int *lwork, int *iwork, const int *liwork, int *info);
+
+/* program CALLS [fork|set]: waits for a start, then calls. */
+int main(int argc, char **argv)
+{
+    enum { N = 1600 };
+    const int n = N, lwork = 1 + 6 * N + 2 * N * N, liwork = 3 + 5 * N;
+    double *a = calloc(N * N, sizeof *a), *w = calloc(N, sizeof *w);
+    double *work = calloc((size_t)lwork, sizeof *work);
+    int *iwork = calloc((size_t)liwork, sizeof *iwork), info = 0;
+    const char *how = argc > 2 ? argv[2] : "";
+    if (!a || !w || !work || !iwork)
+        return 99;
+    usleep(300000);
+    if (!strcmp(how, "fork") && fork() == 0)
+        _exit(0);
+    if (!strcmp(how, "set"))
+        setenv("XGEMM_DEVICES", "0", 1);
+    for (int i = atoi(argv[1]); i > 0; i--)
+        dsyevd_("V", "L", &n, a, &n, w, work, &lwork, iwork, &liwork, &info);
+    puts("right");
+    return 0;
+}
+#endif

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+# What a program gained is remembered; the GPU starts for the next run when its BLAS is loaded. A
+# wrong memory costs no result and no more than one start. Contract 7.10 (doc/contract.md).
+. "$srcdir/tests/preload/lib"
+needs_plain_library
+has_engine || skip "no engine here"
+[ "$(nproc)" -gt 1 ] || skip "one core"
+unset XGEMM_HISTORY OPENBLAS_THREAD_TIMEOUT
+export XDG_CACHE_HOME="$tmp/cache"
+
+interposer
+compile -shared -fPIC -DHISTORY_LIBRARY -o "$tmp/libasks.so" "$srcdir/tests/preload/history.c"
+compile -o "$tmp/program" "$srcdir/tests/preload/history.c" "$tmp/libasks.so" -Wl,-rpath,"$tmp"
+compile -DHISTORY_RECORD -iquote "$srcdir" -iquote "$srcdir/src" -o "$tmp/record" \
+    "$srcdir/tests/preload/history.c" .libs/libxgcore.a -ldl -lpthread -lm
+program=$(readlink -f "$tmp/program")
+
+# ran NAME=VALUE... CALLS [HOW]: runs the program on a machine that seems to have a device.
+ran() {
+    rm -f "$tmp/log"
+    right "$*" env XGEMM_VERBOSE=2 XGEMM_LOG="$tmp/log" XT_FILES='0 /dev/dxg' \
+        LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" LD_PRELOAD="$tmp/interpose.so:$XG_SO" "$@"
+}
+started() { grep -q 'the GPU started in' "$tmp/log" 2>/dev/null; }
+plant() { "$tmp/record" "$@" "$program" || fail "no record is planted: $*"; }
+# keeps WHAT PATTERN: the program's record.
+keeps() {
+    kept=$("$tmp/record" "$program")
+    case $kept in
+    $2) ;;
+    *) fail "$1: $kept" ;;
+    esac
+}
+
+ran "$program" 0
+started && fail "an unknown program starts the GPU when it is loaded"
+[ ! -e "$tmp/cache" ] || fail "a program that gains nothing is remembered"
+
+ran "$program" 1
+keeps "it missed a gain" "gain * needs 5 bars 0 runs 1"
+ran "$program" 0
+started || fail "a program that would have gained starts no GPU"
+[ "$(find "$tmp/cache/xgemm" -type f | xargs grep -l program | wc -l)" = 0 ] || fail "a name in clear"
+
+# Promises that are wrong: believed three times at most.
+plant 1600 0 0
+for run in 1 2 3; do
+    ran "$program" 0
+    started || fail "run $run of a promise in vain"
+done
+ran "$program" 0
+started && fail "a promise is believed for ever"
+keeps "a wrong promise" "gain 200 *"
+
+# Records that do not count, and settings that turn them off.
+for record in "1600 3 0" "1600 -200 0" "1600 0 1" "300 0 0"; do
+    plant $record
+    ran "$program" 0
+    started && fail "a record that does not count: $record"
+done
+for setting in XGEMM_HISTORY=off XGEMM_REPRODUCIBLE=1 XGEMM_MODE=cpu; do
+    plant 1600 0 0
+    ran $setting "$program" 0
+    started && fail "the GPU starts early, $setting"
+    keeps "$setting" "gain 1600 *"
+done
+rm -r "$tmp/cache"
+ran XGEMM_HISTORY=off "$program" 1
+[ ! -e "$tmp/cache/xgemm/history" ] || fail "XGEMM_HISTORY=off remembers"
+
+# What a later run must leave to the program: its children's GPU, its own settings.
+for bar in fork:1 set:2; do
+    rm -rf "$tmp/cache"
+    ran "$program" 1 "${bar%:*}"
+    keeps "$bar" "gain * bars ${bar#*:} *"
+    ran "$program" 0
+    started && fail "the GPU starts early in spite of $bar"
+done
+
+# Many at once: each is right, and none leaves a file that blocks the others.
+plant 1600 0 0
+for run in 1 2 3 4 5 6 7 8; do
+    env XT_FILES='0 /dev/dxg' LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" LD_PRELOAD="$tmp/interpose.so:$XG_SO" \
+        "$program" 0 >"$tmp/out.$run" 2>&1 &
+done
+wait
+[ "$(cat "$tmp"/out.* | sort -u)" = right ] || fail "eight at once: $(cat "$tmp"/out.*)"
+[ -z "$(find "$tmp/cache" -name '*.new')" ] || fail "a file is left behind"
+
+# Damage: the program is right, and nothing starts.
+for file in "$tmp"/cache/xgemm/history/[0-9]*; do
+    head -c 1024 /dev/urandom >"$file"
+done
+ran "$program" 0
+started && fail "a damaged record"
+
+exit $status
