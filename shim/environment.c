@@ -22,8 +22,8 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "src/early_start.h"
 #include "src/host/spin.h"
-#include "src/remembered.h"
 
 typedef char *environment_getenv(const char *name);
 
@@ -96,7 +96,7 @@ char *getenv(const char *name)
         return scan(name);
     char *value = behind(name);
     if (xg_spin_is_word(name, XG_SPIN_VARIABLE) || xg_spin_is_word(name, "OMP_SCHEDULE"))
-        xg_remembered_at_load(objects);
+        xg_early_start(objects, setting);
     if (value || !xg_spin_is_word(name, XG_SPIN_VARIABLE))
         return value;
     /* POSIX forbids the program to write to what getenv returns. */

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/sandbox.h"
 #include "decide/overlap.h"
+#include "device/dev.h"
 #include "engine.h"
 #include "host/fork.h"
 #include "host/shelter.h"
@@ -191,6 +192,17 @@ static bool bring(const struct xg_conf *conf, const struct xg_call *call,
     return xg_needs_bring(conf, call, decision, why);
 }
 
+/* Device memory that the process holds on its first device. */
+static size_t device_bytes(void)
+{
+    struct xg_dev *dev;
+    if (!xg_engine_hold(0, &dev) || !dev)
+        return 0;
+    const size_t bytes = atomic_load(&dev->used_bytes);
+    xg_engine_let_go(0);
+    return bytes;
+}
+
 static bool compute(const struct xg_call *call, const struct xg_cpu *cpu,
                     struct xg_shelter *shelter)
 {
@@ -219,7 +231,7 @@ static bool compute(const struct xg_call *call, const struct xg_cpu *cpu,
     }
     bool on_gpu = xg_run(&run, place, reason);
     if (xg_remembered_is_due() && !close_shelter(shelter))
-        xg_remembered_write();
+        xg_remembered_write(device_bytes());
     if (call->routine)
         forward_for_good(conf);
     tell(conf, cpu, &record, begin);

@@ -3,42 +3,35 @@
 #include "remembered.h"
 
 #include <errno.h>
-#include <link.h>
-#include <math.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/file.h"
 #include "base/sandbox.h"
 #include "device/absence.h"
-#include "device/dev.h"
-#include "engine.h"
-#include "host/aside.h"
 #include "host/fork.h"
-#include "library_start.h"
-#include "machine/history.h"
 #include "machine/program.h"
 
-enum { LOOK_NOT_YET, LOOK_UNDER_WAY, LOOK_DONE };
+/* FOUND: the record is read, but not yet whether it counts. */
+enum { NOT_YET, FINDING, FOUND, CONFIRMING, CONFIRMED };
 
 static _Atomic int look;
 
-/* Written by the look, read once it is done; `past` then by the thread that writes records. */
+/* Written by the look, read once it is confirmed; `past` then by the thread that writes records. */
 static struct {
     char text[XG_PROGRAM_TEXT_BYTES];
     size_t length; /* 0: the program is not told apart */
     struct xg_past past;
     uint64_t settings; /* hash of the environment's settings when the BLAS was loaded; 0: no load */
     double started_s;
+    bool counted; /* this run is in the record */
 } program;
 
 static _Atomic unsigned promised;    /* a set of resources */
 static _Atomic int64_t last_gain_us; /* of a program that gained less than a start takes */
 static _Atomic unsigned bars;
+static _Atomic bool gpu_used;
 
 /* The sums of this run. Microseconds: atomic integers, because a signal handler may leave a call
  * that notes. */
@@ -48,7 +41,10 @@ static struct {
     _Atomic bool writing;
 } run;
 
-/* --- The look --------------------------------------------------------------------------------- */
+static bool move_on(int from, int to)
+{
+    return atomic_compare_exchange_strong(&look, &from, to);
+}
 
 static int64_t today(void)
 {
@@ -63,6 +59,8 @@ static double uptime_s(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+/* --- The look --------------------------------------------------------------------------------- */
+
 /* FNV-1a over the variables that settings come from. */
 static uint64_t hash_settings(void)
 {
@@ -76,47 +74,36 @@ static uint64_t hash_settings(void)
 
 static void before_fork(void)
 {
-    if (xg_engine_state_get() != XG_ENGINE_READY)
+    if (!atomic_load(&gpu_used))
         atomic_fetch_or(&bars, XG_PAST_FORKS);
 }
 
-/* A child of fork has no record: it may be one of many workers. */
-static void forget_in_child(void)
+static void forget(void)
 {
     program.length = 0;
+    program.past = (struct xg_past){0};
     atomic_store(&promised, 0);
+    atomic_store(&last_gain_us, 0);
 }
 
-static void find_past(void)
+bool xg_remembered_find(bool at_load, xg_history_lookup *lookup)
 {
+    /* A child of fork has no record: it may be one of many workers. */
+    static const struct xg_fork_watch watch = {.before = before_fork, .in_child = forget};
     struct xg_history history;
-    program.length = xg_program_describe(program.text, &program.started_s);
-    if (!program.length || !xg_history_open(&history, false))
-        return;
-    const uint64_t id = xg_history_hash(&history, program.text, program.length);
-    if (!xg_history_find(&history, id, &program.past))
-        return;
-    if (!xg_past_holds(&program.past, xg_history_machine(&history), today())) {
-        program.past = (struct xg_past){0};
-        return;
-    }
-    const unsigned needs = xg_past_promise(&program.past);
-    atomic_store(&promised, needs);
-    if (!needs)
-        atomic_store(&last_gain_us, 1000 * (int64_t)program.past.gain_ms);
-}
-
-/* Returns false if another call looks or has looked. */
-static bool look_once(void)
-{
-    int not_yet = LOOK_NOT_YET;
-    if (xg_sandbox_closed() || !atomic_compare_exchange_strong(&look, &not_yet, LOOK_UNDER_WAY))
+    int error = errno;
+    if (xg_sandbox_closed() || !move_on(NOT_YET, FINDING))
         return false;
-    find_past();
-    if (program.length && !xg_fork_register(&(struct xg_fork_watch){.before = before_fork,
-                                                                    .in_child = forget_in_child}))
+    program.settings = at_load ? hash_settings() : 0;
+    program.length = xg_program_describe(program.text, &program.started_s);
+    if (program.length && !xg_fork_register(&watch))
         program.length = 0;
-    return true;
+    if (program.length && xg_history_open(&history, false, lookup))
+        xg_history_find(&history, xg_history_hash(&history, program.text, program.length),
+                        &program.past);
+    atomic_store(&look, FOUND);
+    errno = error;
+    return program.length && xg_past_promise(&program.past);
 }
 
 static bool remembers(const struct xg_conf *conf)
@@ -124,166 +111,103 @@ static bool remembers(const struct xg_conf *conf)
     return conf->mode == XG_MODE_AUTO && !conf->reproducible && conf->history == XG_HISTORY_ON;
 }
 
-static void end_look(const struct xg_conf *conf)
+static bool open_history(struct xg_history *history, bool make)
 {
-    if (conf && !remembers(conf)) {
-        program.length = 0;
-        atomic_store(&promised, 0);
-        atomic_store(&last_gain_us, 0);
-    }
-    atomic_store(&look, LOOK_DONE);
+    return !xg_sandbox_closed() && xg_history_open(history, make, xg_conf_environment);
 }
 
-/* --- The early start -------------------------------------------------------------------------- */
-
-static void store(void)
+void xg_remembered_confirm(const struct xg_conf *conf)
 {
     struct xg_history history;
-    if (xg_sandbox_closed() || !program.length || !xg_history_open(&history, true))
-        return;
-    program.past.id = xg_history_hash(&history, program.text, program.length);
-    program.past.machine = xg_history_machine(&history);
-    xg_history_store(&history, &program.past);
-}
-
-static void start_early(const struct xg_conf *conf)
-{
-    const unsigned needs = atomic_load(&promised);
-    xg_past_take(&program.past, today());
-    store();
-    atomic_store(&run.writing, false);
-    if (needs & 1u << XG_RESOURCE_CUSOLVER) /* beside the driver's start */
-        xg_library_start_done(XG_TOOLKIT_CUSOLVER, conf);
-    xg_engine_start(conf);
-    if (!(needs & 1u << XG_RESOURCE_CUBLAS))
-        return;
-    xg_aside_add(-1); /* the end of the process need not wait for a wait */
-    bool ready = xg_engine_wait(conf) == XG_ENGINE_READY;
-    xg_aside_add(1);
-    if (ready)
-        xg_library_start_done(XG_TOOLKIT_CUBLAS, conf);
-}
-
-struct initial {
-    unsigned long long left;
-    bool has_cuda;
-};
-
-static int find_cuda(struct dl_phdr_info *object, size_t size, void *context)
-{
-    static const char *const names[] = {"libcuda.",     "libcudart.",   "libcublas",
-                                        "libcusolver.", "libcusparse.", "libnvJitLink."};
-    struct initial *initial = context;
-    (void)size;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        initial->has_cuda |= !strncmp(xg_file_name(object->dlpi_name), names[i], strlen(names[i]));
-    return initial->has_cuda || --initial->left == 0;
-}
-
-/*
- * While the dynamic linker constructs the libraries that the program is linked to, a dlopen on
- * another thread constructs those that both need, and main may begin before they are ready.
- * NVIDIA's libraries need only libc and each other, so they must not be among the program's own.
- */
-static bool is_safe(unsigned long long objects_at_load)
-{
-    struct initial initial = {.left = objects_at_load};
-    dl_iterate_phdr(find_cuda, &initial);
-    return !initial.has_cuda;
-}
-
-void xg_remembered_at_load(unsigned long long objects_at_load)
-{
     int error = errno;
-    if (look_once()) {
-        const struct xg_conf *conf = NULL;
-        program.settings = hash_settings();
-        if (atomic_load(&promised) && is_safe(objects_at_load)) {
-            conf = xg_conf_get();
-            atomic_store(&run.writing, true); /* until start_early has stored the record */
-        }
-        end_look(conf);
-        if (conf && (!atomic_load(&promised) || !xg_aside_run(start_early, conf)))
-            atomic_store(&run.writing, false);
-    }
+    if (!move_on(FOUND, CONFIRMING))
+        return;
+    if (!remembers(conf) || !program.length)
+        forget();
+    else if (program.past.id &&
+             (!open_history(&history, false) ||
+              !xg_past_holds(&program.past, xg_history_machine(&history), today())))
+        program.past = (struct xg_past){0};
+    const unsigned needs = xg_past_promise(&program.past);
+    atomic_store(&promised, needs);
+    atomic_store(&last_gain_us, needs ? 0 : 1000 * (int64_t)program.past.gain_ms);
+    atomic_store(&look, CONFIRMED);
     errno = error;
 }
 
-/* --- Calls ------------------------------------------------------------------------------------ */
+unsigned xg_remembered_promise(void)
+{
+    return atomic_load(&promised);
+}
 
 void xg_remembered_at_call(const struct xg_conf *conf)
 {
-    int error = errno;
-    const bool first = look_once();
-    if (first || atomic_load(&look) == LOOK_DONE)
-        end_look(conf);
-    if (!first && program.settings && program.settings != hash_settings())
+    const bool before = !xg_remembered_find(false, xg_conf_environment) && program.settings;
+    if (before && program.settings != hash_settings())
         atomic_fetch_or(&bars, XG_PAST_SETTINGS);
-    errno = error;
-}
-
-void xg_remembered_starts(const struct xg_conf *conf, double takes_s[XG_RESOURCE_COUNT])
-{
-    struct xg_history history;
-    if (remembers(conf) && xg_history_open(&history, false))
-        xg_history_starts(&history, takes_s);
-}
-
-void xg_remembered_start_took(const struct xg_conf *conf, enum xg_resource resource, double seconds)
-{
-    struct xg_history history;
-    if (remembers(conf) && !xg_sandbox_closed() && xg_history_open(&history, true))
-        xg_history_start_took(&history, resource, seconds);
+    xg_remembered_confirm(conf);
 }
 
 void xg_remembered_see(struct xg_situation *now)
 {
-    if (atomic_load_explicit(&look, memory_order_acquire) != LOOK_DONE)
-        return;
     now->promised = atomic_load_explicit(&promised, memory_order_relaxed);
     now->last_gain_s = 1e-6 * (double)atomic_load_explicit(&last_gain_us, memory_order_relaxed);
 }
 
+/* --- This run --------------------------------------------------------------------------------- */
+
+static void begin_note(const double takes_s[XG_RESOURCE_COUNT])
+{
+    for (int i = 0; i < XG_RESOURCE_COUNT; i++)
+        atomic_store(&run.takes_us[i], (int64_t)(1e6 * takes_s[i]));
+    atomic_store(&run.due_us, (int64_t)(1e6 * takes_s[XG_RESOURCE_GPU]));
+    atomic_store(&run.first_us, (int64_t)(1e6 * (uptime_s() - program.started_s)));
+}
+
 void xg_remembered_note(const struct xg_ledger *ledger, const double takes_s[XG_RESOURCE_COUNT])
 {
-    double all_s = 0, all_saved_s = 0;
+    double all_s = 0, saved_s = 0;
     for (unsigned set = 1; set < XG_RESOURCE_SETS; set++) {
         const double gain_s = ledger->missed_s[set] + ledger->saved_s[set];
         atomic_store_explicit(&run.gain_us[set], (int64_t)(1e6 * gain_s), memory_order_relaxed);
         all_s += gain_s;
-        all_saved_s += ledger->saved_s[set];
+        saved_s += ledger->saved_s[set];
     }
     if (!(all_s > 0))
         return;
-    if (!atomic_load_explicit(&run.all_us, memory_order_relaxed)) {
-        for (int i = 0; i < XG_RESOURCE_COUNT; i++)
-            atomic_store(&run.takes_us[i], (int64_t)(1e6 * takes_s[i]));
-        atomic_store(&run.due_us, (int64_t)(1e6 * takes_s[XG_RESOURCE_GPU]));
-        atomic_store(&run.first_us, (int64_t)(1e6 * (uptime_s() - program.started_s)));
-    }
+    if (!atomic_load_explicit(&run.all_us, memory_order_relaxed))
+        begin_note(takes_s);
     atomic_store_explicit(&run.all_us, (int64_t)(1e6 * all_s) + 1, memory_order_relaxed);
-    atomic_store_explicit(&run.saved_us, (int64_t)(1e6 * all_saved_s), memory_order_relaxed);
+    atomic_store_explicit(&run.saved_us, (int64_t)(1e6 * saved_s), memory_order_relaxed);
 }
 
 bool xg_remembered_is_due(void)
 {
     return atomic_load_explicit(&run.all_us, memory_order_relaxed) >
                atomic_load_explicit(&run.due_us, memory_order_relaxed) &&
-           program.length && atomic_load_explicit(&look, memory_order_acquire) == LOOK_DONE;
+           atomic_load_explicit(&look, memory_order_acquire) == CONFIRMED && program.length;
 }
 
-static uint32_t device_mib(void)
+/* --- The record ------------------------------------------------------------------------------- */
+
+static void store(void)
 {
-    struct xg_dev *dev;
-    size_t bytes = 0;
-    if (xg_engine_hold(0, &dev) && dev) {
-        bytes = atomic_load(&dev->used_bytes);
-        xg_engine_let_go(0);
-    }
-    return (uint32_t)(bytes >> 20);
+    struct xg_history history;
+    if (!program.length || !open_history(&history, true))
+        return;
+    program.past.id = xg_history_hash(&history, program.text, program.length);
+    program.past.machine = xg_history_machine(&history);
+    xg_history_store(&history, &program.past);
 }
 
-static void learn(bool ended)
+/* One thread writes at a time; the others need not. */
+static bool begin_write(void)
+{
+    bool free_to = false;
+    return atomic_compare_exchange_strong(&run.writing, &free_to, true);
+}
+
+static void write_record(bool ended)
 {
     struct xg_past_run shown = {.saved_s = 1e-6 * (double)atomic_load(&run.saved_us),
                                 .wall_s = uptime_s() - program.started_s,
@@ -297,39 +221,54 @@ static void learn(bool ended)
     for (int i = 0; i < XG_RESOURCE_COUNT; i++)
         shown.takes_s[i] = 1e-6 * (double)atomic_load(&run.takes_us[i]);
     xg_past_learn(&program.past, &shown, today());
-}
-
-static bool counted; /* this run is in the record */
-
-static void write_record(bool ended)
-{
-    learn(ended);
-    program.past.runs += !counted;
-    counted = true;
+    program.past.runs += !program.counted;
+    program.counted = true;
     store();
 }
 
-void xg_remembered_write(void)
+void xg_remembered_take(void)
 {
-    bool free_to = false;
-    if (!xg_engine_used() && xg_absence_find(XG_ABSENCE_FILES) != XG_REASON_EARNING) {
-        program.length = 0; /* no GPU here, so nothing was missed */
+    if (!begin_write())
         return;
-    }
-    if (!atomic_compare_exchange_strong(&run.writing, &free_to, true))
+    xg_past_take(&program.past, today());
+    store();
+    atomic_store(&run.writing, false);
+}
+
+void xg_remembered_write(size_t device_bytes)
+{
+    if (!atomic_load(&gpu_used) && xg_absence_find(XG_ABSENCE_FILES) != XG_REASON_EARNING)
+        program.length = 0; /* no GPU here, so nothing was missed */
+    if (!program.length || !begin_write())
         return;
     atomic_store(&run.due_us, 2 * atomic_load(&run.all_us));
-    program.past.device_mib = device_mib();
+    program.past.device_mib = (uint32_t)(device_bytes >> 20);
     write_record(false);
     atomic_store(&run.writing, false);
 }
 
-/* At the process's end: no lock, because the thread may hold one. */
 void xg_remembered_end(void)
 {
-    bool free_to = false;
-    if (program.length && atomic_load(&look) == LOOK_DONE &&
-        (counted || xg_engine_used() || atomic_load(&promised)) &&
-        atomic_compare_exchange_strong(&run.writing, &free_to, true))
+    const bool used = atomic_load(&gpu_used) || atomic_load(&promised);
+    if (program.length && atomic_load(&look) == CONFIRMED && (used || program.counted) &&
+        begin_write())
         write_record(true);
+}
+
+/* --- Start times ------------------------------------------------------------------------------ */
+
+void xg_remembered_starts(const struct xg_conf *conf, double takes_s[XG_RESOURCE_COUNT])
+{
+    struct xg_history history;
+    if (remembers(conf) && open_history(&history, false))
+        xg_history_starts(&history, takes_s);
+}
+
+void xg_remembered_start_took(const struct xg_conf *conf, enum xg_resource resource, double seconds)
+{
+    struct xg_history history;
+    if (resource == XG_RESOURCE_GPU)
+        atomic_store(&gpu_used, true);
+    if (remembers(conf) && open_history(&history, true))
+        xg_history_start_took(&history, resource, seconds);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What earlier runs of this program have shown: looked up once, and kept up to date. */
 /*
- * A program that gained is started for as soon as its BLAS is loaded, beside its imports. What it
- * gains is added up by the ledger; a record is written when that first exceeds the price of a
- * start, each time it has doubled, and at the end. A process that gains nothing and starts nothing
- * writes nothing. Off with XGEMM_HISTORY=off, XGEMM_REPRODUCIBLE=1 and all modes but auto.
+ * The ledger adds up what calls have saved and missed. A record is written when the sum first
+ * exceeds what a start takes, each time it has doubled, and at the end. A process that gains
+ * nothing and starts nothing writes nothing. Off with XGEMM_HISTORY=off, XGEMM_REPRODUCIBLE=1 and
+ * all modes but auto. The functions keep errno.
  */
 #ifndef XG_REMEMBERED_H
 #define XG_REMEMBERED_H
@@ -12,24 +12,25 @@
 #include <stdbool.h>
 
 #include "decide/decision.h"
+#include "machine/history.h"
 
 /*
- * Call it when a CPU library has been loaded and asks for its settings, with the dynamic linker's
- * count of objects at this library's own load. Looks the program up; if its record promises a gain,
- * starts the GPU and the libraries that it needed on threads of their own. Returns at once; takes
- * no lock that the dynamic linker's lock may be held behind. Keeps errno. Once a process; later
- * calls do nothing.
+ * Looks the program up, once a process; later calls do nothing. at_load: its CPU library is being
+ * loaded, so that settings which change until its first call are its own. Asks for no variable but
+ * through lookup, and takes no lock. Returns true if the program may be promised a gain.
  */
-void xg_remembered_at_load(unsigned long long objects_at_load);
+bool xg_remembered_find(bool at_load, xg_history_lookup *lookup);
 
-/* Looks the program up at its first call, unless that was done. */
+/* Confirms what was found, once a process: the settings and the machine let it count. */
+void xg_remembered_confirm(const struct xg_conf *conf);
+
+/* The resources that pay, as earlier runs have shown, once that is confirmed. The second also notes
+ * that the promise is taken. From any thread. */
+unsigned xg_remembered_promise(void);
+void xg_remembered_take(void);
+
+/* For the first call: finds, confirms, and looks whether settings have changed since the load. */
 void xg_remembered_at_call(const struct xg_conf *conf);
-
-/* The times of starts on this machine: sets those that are known; notes one. The second runs on the
- * thread of the start. */
-void xg_remembered_starts(const struct xg_conf *conf, double takes_s[XG_RESOURCE_COUNT]);
-void xg_remembered_start_took(const struct xg_conf *conf, enum xg_resource resource,
-                              double seconds);
 
 /* Fills what is remembered into a situation. From any thread; loads. */
 void xg_remembered_see(struct xg_situation *now);
@@ -38,11 +39,17 @@ void xg_remembered_see(struct xg_situation *now);
 void xg_remembered_note(const struct xg_ledger *ledger, const double takes_s[XG_RESOURCE_COUNT]);
 
 /* True if a record should be written now; then the caller, whom no signal may leave, calls the
- * second. */
+ * second. device_bytes: memory in use there. */
 bool xg_remembered_is_due(void);
-void xg_remembered_write(void);
+void xg_remembered_write(size_t device_bytes);
 
-/* Writes the last record of the process, if anything was started or promised. */
+/* Writes the last record of the process, if anything was started or promised. No lock. */
 void xg_remembered_end(void);
+
+/* The times of starts on this machine: sets those that are known; notes one. The second runs on the
+ * thread of the start. */
+void xg_remembered_starts(const struct xg_conf *conf, double takes_s[XG_RESOURCE_COUNT]);
+void xg_remembered_start_took(const struct xg_conf *conf, enum xg_resource resource,
+                              double seconds);
 
 #endif

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "src/base/conf.h"
 #include "src/machine/history.h"
 #include "src/machine/program.h"
 
@@ -196,7 +197,7 @@ int main(int argc, char **argv)
     bool forgets = argc > 1 && !strcmp(argv[1], "--forget");
     int first = 1 + forgets;
     first += first < argc && !strcmp(argv[first], "--");
-    if (!xg_history_open(&history, false)) {
+    if (!xg_history_open(&history, false, xg_conf_environment)) {
         puts("Nothing is remembered here.");
         return first < argc;
     }

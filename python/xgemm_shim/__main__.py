@@ -10,7 +10,7 @@ from typing import List
 
 import xgemm_shim
 
-_COMMANDS = ("run", "ab", "top", "report", "doctor", "calibrate")
+_COMMANDS = ("run", "ab", "top", "report", "doctor", "calibrate", "history")
 _WITH_ARGUMENT = ("-n", "-o", "--report")
 _FOR_PYTHON = ("-m", "-c")
 

@@ -141,15 +141,16 @@ static bool make_key(const struct xg_history *history, const char *path, uint64_
     return fd >= 0 && replace(fd, new_path, path, key, 2 * sizeof *key);
 }
 
-bool xg_history_open(struct xg_history *history, bool make)
+bool xg_history_open(struct xg_history *history, bool make, xg_history_lookup *lookup)
 {
     int error = errno;
     char path[PATH_MAX];
-    bool found = xg_file_of_user(history->folder, sizeof history->folder, "XDG_CACHE_HOME",
-                                 "/.cache", "xgemm/history") &&
-                 path_of(path, history, "key") &&
-                 (read_whole(path, history->key, sizeof history->key) ||
-                  (make && make_key(history, path, history->key)));
+    bool found =
+        xg_file_below(history->folder, sizeof history->folder, lookup(NULL, "XDG_CACHE_HOME"),
+                      lookup(NULL, "HOME"), "/.cache", "xgemm/history") &&
+        path_of(path, history, "key") &&
+        (read_whole(path, history->key, sizeof history->key) ||
+         (make && make_key(history, path, history->key)));
     errno = error;
     return found;
 }

@@ -25,9 +25,11 @@ struct xg_history {
     uint64_t key[2];
 };
 
-/* Finds the folder and reads the key. make: makes both if they are missing. Returns false if there
- * is no home, or no key. */
-bool xg_history_open(struct xg_history *history, bool make);
+/* Finds the folder, below XDG_CACHE_HOME or HOME/.cache, which lookup(NULL, name) returns
+ * (getenv-like; NULL: unset), and reads the key. make: makes both if they are missing. Returns
+ * false if there is no home, or no key. */
+typedef const char *xg_history_lookup(void *ctx, const char *name);
+bool xg_history_open(struct xg_history *history, bool make, xg_history_lookup *lookup);
 
 /* A hash of the bytes with the user's key; never 0. Pure. */
 uint64_t xg_history_hash(const struct xg_history *history, const void *bytes, size_t count);

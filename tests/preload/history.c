@@ -41,6 +41,7 @@ void dsyevd_(void)
 #elif defined HISTORY_RECORD
 #include <time.h>
 
+#include "src/base/conf.h"
 #include "src/machine/history.h"
 #include "src/machine/program.h"
 
@@ -53,7 +54,7 @@ int main(int argc, char **argv)
     struct xg_past past = {.runs = 1, .needs = 1 << XG_RESOURCE_GPU, .price_ms = 400};
     use_two_cores();
     size_t length = xg_program_write(text, argv[argc - 1], 1, words);
-    if (!length || !xg_history_open(&history, argc > 2))
+    if (!length || !xg_history_open(&history, argc > 2, xg_conf_environment))
         return puts("none") < 0;
     uint64_t id = xg_history_hash(&history, text, length);
     if (argc == 2) {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # What a program gained is remembered; the GPU starts for the next run when its BLAS is loaded. A
-# wrong memory costs no result and no more than one start. Contract 7.10 (doc/contract.md).
+# wrong memory costs no result and no more than one start. Contract 7.10, 10.4 (doc/contract.md).
 . "$srcdir/tests/preload/lib"
 needs_plain_library
 has_engine || skip "no engine here"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* program, past, history: which program this is, what is remembered of it, and the files. */
+/* program, past, history: which program this is, what is remembered of it, and the files. Contract
+ * 7.10. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -9,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "src/base/conf.h"
 #include "src/machine/history.h"
 #include "src/machine/program.h"
 #include "tests/support/files.h"
@@ -108,9 +110,8 @@ static void test_promise(void)
         double products_s, routines_s;
         unsigned needs;
     } table[] = {
-        {0, 0, 0},          {0.2, 0, 0},   {0.3, 0, GPU},        {0, 0.4, 0},
-        {0, 0.5, CUSOLVER}, {5, 0.1, GPU}, {0.3, 0.3, CUSOLVER}, {-3, 0.5, 0},
-        {0.3, -0.5, GPU},
+        {0, 0, 0},     {0.2, 0, 0},          {0.3, 0, GPU}, {0, 0.4, 0},      {0, 0.5, CUSOLVER},
+        {5, 0.1, GPU}, {0.3, 0.3, CUSOLVER}, {-3, 0.5, 0},  {0.3, -0.5, GPU},
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         struct xg_past past = {0};
@@ -159,7 +160,7 @@ static void test_belief(void)
 static void open_in(struct xg_history *history, const char *home, bool make)
 {
     setenv("XDG_CACHE_HOME", home, 1);
-    XT_CHECK(xg_history_open(history, make), "%s: %s", home, strerror(errno));
+    XT_CHECK(xg_history_open(history, make, xg_conf_environment), "%s: %s", home, strerror(errno));
 }
 
 static struct xg_past record(uint64_t id, int64_t day)
@@ -183,7 +184,8 @@ static void test_records(const char *home)
     struct xg_history history, other;
     struct xg_past past, all[XG_HISTORY_RECORDS];
     struct stat status;
-    XT_CHECK(!xg_history_open(&history, false), "nothing is made for a reader");
+    XT_CHECK(!xg_history_open(&history, false, xg_conf_environment),
+             "nothing is made for a reader");
     open_in(&history, home, true);
     for (uint64_t i = 0; i < 20; i++) {
         past = record(1 + i * XG_HISTORY_FILES, TODAY + (int64_t)(i ^ 1));
@@ -238,7 +240,8 @@ static void test_faults(const char *home)
              "the old file stays");
     xt_write(xt_path(home, "file"), "");
     setenv("XDG_CACHE_HOME", xt_path(home, "file"), 1);
-    XT_CHECK(!xg_history_open(&history, true), "a home that cannot be written");
+    XT_CHECK(!xg_history_open(&history, true, xg_conf_environment),
+             "a home that cannot be written");
 }
 
 /* Processes at once: each of one program, then each of a program of its own. */
