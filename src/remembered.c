@@ -143,7 +143,7 @@ unsigned xg_remembered_promise(void)
 void xg_remembered_at_call(const struct xg_conf *conf)
 {
     const bool before = !xg_remembered_find(false, xg_conf_environment) && program.settings;
-    if (before && program.settings != hash_settings())
+    if (before && (program.settings != hash_settings() || xg_conf_keeps_account()))
         atomic_fetch_or(&bars, XG_PAST_SETTINGS);
     xg_remembered_confirm(conf);
 }

@@ -5,9 +5,9 @@ import math
 import os
 import statistics
 
-VARIANTS = ("plain", "quiet", "preload", "run", "gpu")
+VARIANTS = ("plain", "quiet", "preload", "run", "again", "gpu")
 # The baseline of each variant: the same threads, without the library.
-BASELINES = (("preload", "plain"), ("run", "quiet"))
+BASELINES = (("preload", "plain"), ("run", "quiet"), ("again", "plain"))
 LEAST_SHARE = 1 / 3  # of plain's work: where products matter
 TOLERATED = 0.02  # beyond the baseline's own spread
 WITHIN = 1.15  # products' time, of the best of plain, quiet and gpu
@@ -150,6 +150,8 @@ def mean_table(out, title, lines):
             ("gain of quiet threads alone: plain / quiet", "plain", "quiet"),
             ("gain of the GPU beyond them: quiet / run", "quiet", "run"),
             ("both, xgemm-run: plain / run", "plain", "run"),
+            ("remembered: plain / again", "plain", "again"),
+            ("remembered: quiet / again", "quiet", "again"),
             ("forced: plain / gpu", "plain", "gpu")):
         means = [geometric_mean([line.ratio(variant, baseline, what) for line in lines])
                  for what in TIMES]
@@ -166,7 +168,8 @@ def text_of(comments, lines):
     out = [f"# {comment}" for comment in comments]
     variants = [v for v in VARIANTS if any(v in line.variants for line in lines)]
     out += ["", "Medians in seconds; ±%: (largest - least) / median, in percent. quiet: plain with",
-            "OPENBLAS_THREAD_TIMEOUT=20; run: through xgemm-run; gpu: XGEMM_MODE=gpu. Products include",
+            "OPENBLAS_THREAD_TIMEOUT=20; run: through xgemm-run, nothing remembered; again: with",
+            "earlier runs remembered; gpu: XGEMM_MODE=gpu. Products include",
             "the routines of LAPACK that the library intercepts."]
     time_table(out, "The whole process, imports and exit included", "whole", lines, variants)
     time_table(out, "Its work", "work", lines, variants)
