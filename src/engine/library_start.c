@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "library_start.h"
+#include "engine/library_start.h"
 
 #include <errno.h>
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "compute/backend.h"
 #include "compute/cublas.h"
 #include "compute/solver_library.h"
-#include "engine.h"
+#include "engine/engine.h"
 #include "host/aside.h"
 
 /* enum xg_library_state, by library. */

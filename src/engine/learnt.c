@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "learnt.h"
+#include "engine/learnt.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -9,7 +9,8 @@
 #include "base/clock.h"
 #include "base/sandbox.h"
 #include "device/teardown.h"
-#include "engine.h"
+#include "engine/engine.h"
+#include "engine/settled.h"
 #include "host/cores.h"
 #include "host/fork.h"
 #include "host/latch.h"
@@ -17,7 +18,6 @@
 #include "host/tally.h"
 #include "machine/calibration.h"
 #include "report/trace.h"
-#include "settled.h"
 
 static struct {
     struct xg_latch latch;
