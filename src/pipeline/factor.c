@@ -116,7 +116,7 @@ static struct xg_extent extent_of(const struct run *run, enum xg_slot slot)
     case XG_LIES_TALL:
         return (struct xg_extent){m, n};
     case XG_LIES_LEFT: /* Xgesvdp uses the memory of U and V even if they are not wanted. */
-        return (struct xg_extent){m, routine->vectors == XG_VECTORS_ALL ? m : n};
+        return (struct xg_extent){m, xg_solver_u_columns(&run->solver)};
     case XG_LIES_RIGHT:
         return (struct xg_extent){n, n};
     default:

@@ -174,7 +174,8 @@ static void test_pieces(void)
             if (spreads[s])
                 widen(&product, 600, 100, spreads[s]);
             run_product(lane, &product, &shape, XG_MATH_ACCURATE, "pieces");
-            XT_CHECK((lane->wary > 0) == (s > 0), "spread %u: wary %d", spreads[s], lane->wary);
+            XT_CHECK((lane->all_kinds_left > 0) == (s > 0), "spread %u: %d products left",
+                     spreads[s], lane->all_kinds_left);
             float *first = malloc(product.c_elems * sizeof *first);
             memcpy(first, product.c_all, product.c_elems * sizeof *first);
             fx_product_reset(&product);
