@@ -11,10 +11,10 @@
 #include "device/mem.h"
 
 /*
- * What counts as noise, in units of eps and of the largest value: R's diagonal, and the largest
- * value of A Q2. In double precision that was 0 to 9.6 for n = 512 to 4096; in single precision it
- * was 4 to 8 for rank n - 1, and 20 to 400, which is no noise, for half the rank, because Xgesvdp's
- * vectors are less exact there.
+ * The largest noise, in units of eps and of the largest value: of R's diagonal, and of the largest
+ * value of A Q2. In double precision it was 0 to 9.6 for n = 512 to 4096; in single precision it
+ * was 4 to 8 for rank n - 1. For half the rank it was 20 to 400, which is too large for noise,
+ * because Xgesvdp's vectors are less exact there.
  */
 enum { NOISE = 16 };
 
