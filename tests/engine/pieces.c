@@ -306,8 +306,8 @@ static void test_forms(void)
 
 /* --- What is learnt of the numbers ------------------------------------------------------------ */
 
-/* After a product that FP16's pieces did not serve, the next ones are split into all kinds at once,
- * and into no more. */
+/* After a product that FP16's pieces did not serve, the next ALL_KINDS_PRODUCTS products get all
+ * kinds of pieces at once, and those after them do not. */
 static void test_next_products(void)
 {
     struct xg_lane *lane;
