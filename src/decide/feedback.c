@@ -65,6 +65,8 @@ uint32_t xg_feedback_key(int kind, int64_t m, int64_t n, int64_t k)
 /* Where a call is in the tables. */
 struct place {
     int kind, first, forms; /* its kind's first class, and classes of a size */
+    int prior;              /* votes of the smaller size or, unless sizes inherit, of the model */
+    bool inherits;
     int size, class;
     uint32_t key; /* of the shape */
 };
@@ -73,7 +75,10 @@ struct place {
 static struct place place_of_problem(const struct xg_problem *call)
 {
     const double mnk = (double)call->m * (double)call->n * (double)call->k;
-    struct place at = {.kind = xg_problem_kind(call), .forms = XG_FEEDBACK_FORMS};
+    struct place at = {.kind = xg_problem_kind(call),
+                       .forms = XG_FEEDBACK_FORMS,
+                       .prior = XG_TUNING_PRIOR_VOTES,
+                       .inherits = true};
     at.first = at.kind * XG_FEEDBACK_FLOPS * XG_FEEDBACK_FORMS;
     at.size = size_class(mnk, XG_TUNING_FLOOR_LEAST_MNK);
     at.class = at.first + at.size * at.forms + form_of(call);
@@ -90,7 +95,8 @@ static struct place place_of_routine(const struct xg_routine *call)
     const int all = call->vectors && values >= xg_min_i64(call->m, call->n);
     const int number =
         (((int)call->name * XG_TYPE_COUNT + (int)call->type) * 2 + call->rotates) * 2 + all;
-    struct place at = {.kind = XG_KIND_COUNT + number, .forms = 1};
+    struct place at = {
+        .kind = XG_KIND_COUNT + number, .forms = 1, .prior = XG_TUNING_ROUTINE_VOTES};
     at.first = (XG_KIND_COUNT * XG_FEEDBACK_FORMS + number) * XG_FEEDBACK_FLOPS;
     at.size = size_class(xg_routine_flops(call), XG_ROUTINE_FLOPS_FLOOR);
     at.class = at.first + at.size;
@@ -178,19 +184,20 @@ void xg_correction_add(struct xg_correction *correction, float above, float log_
         correction->doubts--;
 }
 
-/* The median over a kind's classes of about this size; the smaller size has some votes too. */
-static float common_of(const struct xg_correction *classes, int forms, int size, float smaller)
+/* The median over a kind's classes of about this size; prior has some votes too. */
+static float common_of(const struct xg_correction *classes, const struct place *at, int size,
+                       float prior)
 {
-    float votes[3 * XG_FEEDBACK_FORMS + XG_TUNING_PRIOR_VOTES] = {smaller, smaller};
-    int count = XG_TUNING_PRIOR_VOTES, begin = size > 0 ? size - 1 : 0;
+    float votes[3 * XG_FEEDBACK_FORMS + XG_TUNING_PRIOR_VOTES] = {prior, prior};
+    int count = at->prior, begin = size > 0 ? size - 1 : 0;
     int end = size + 2 < XG_FEEDBACK_FLOPS ? size + 2 : XG_FEEDBACK_FLOPS;
-    for (int i = begin * forms; i < end * forms; i++) {
+    for (int i = begin * at->forms; i < end * at->forms; i++) {
         if (classes[i].weight == 0.0f)
             continue;
-        int at = count++;
-        for (; at > 0 && votes[at - 1] > classes[i].log_ratio; at--)
-            votes[at] = votes[at - 1];
-        votes[at] = classes[i].log_ratio;
+        int rank = count++;
+        for (; rank > 0 && votes[rank - 1] > classes[i].log_ratio; rank--)
+            votes[rank] = votes[rank - 1];
+        votes[rank] = classes[i].log_ratio;
     }
     return 0.5f * (votes[(count - 1) / 2] + votes[count / 2]);
 }
@@ -212,8 +219,8 @@ void xg_feedback_observe(struct xg_feedback *feedback, enum xg_side side,
     float change = fabsf(class->log_ratio - before.log_ratio);
     bool moved = before.weight == 0.0f || change > XG_TUNING_VOTE_CHANGE;
     for (int i = 0; i < XG_FEEDBACK_FLOPS && moved; i++)
-        common[i] = common_of(&feedback->classes[side][at.first], at.forms, i,
-                              i > 0 ? common[i - 1] : 0.0f);
+        common[i] = common_of(&feedback->classes[side][at.first], &at, i,
+                              at.inherits && i > 0 ? common[i - 1] : 0.0f);
 }
 
 void xg_feedback_account(struct xg_feedback *feedback, enum xg_side side,

@@ -46,8 +46,9 @@ struct xg_feedback_shape {
 
 /*
  * Each kind of call has three levels, and each level corrects the one above: calls of about this
- * size, the class, the shape. The first level is the median over the classes, so that one slow
- * class does not affect the others. All zeros: no observations, predictions stand.
+ * size, the class, the shape. The first level is the median over the classes of this size, the next
+ * smaller and the next larger one, so that one slow class of a problem does not affect the others.
+ * All zeros: no observations, predictions stand.
  */
 struct xg_feedback {
     float common[XG_SIDE_COUNT][XG_FEEDBACK_KINDS][XG_FEEDBACK_FLOPS];

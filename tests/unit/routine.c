@@ -212,10 +212,17 @@ static struct xg_decision decide(enum xg_routine_name name, int64_t n)
     return decide_about(&routine);
 }
 
+static void end(enum xg_routine_name name, int64_t n, const struct xg_decision *decision,
+                double seconds)
+{
+    const struct xg_routine routine = routine_of(name, n);
+    xg_decide_observe(&policy, decision->place == XG_PLACE_GPU ? XG_SIDE_GPU : XG_SIDE_CPU,
+                      &(struct xg_call){.routine = &routine}, decision, seconds, 1);
+}
+
 static void observe_of(const struct xg_routine *routine, enum xg_side side, double seconds)
 {
-    struct xg_decision decision = decide_about(routine);
-    decision.reason = XG_REASON_MODEL;
+    const struct xg_decision decision = decide_about(routine);
     xg_decide_observe(&policy, side, &(struct xg_call){.routine = routine}, &decision, seconds, 1);
 }
 
@@ -295,13 +302,6 @@ static void test_ready(void)
     XT_CHECK(is(decide(XG_ROUTINE_POTRF, 64), XG_PLACE_CPU, XG_REASON_MODEL));
 }
 
-static void end(enum xg_routine_name name, int64_t n, const struct xg_decision *decision)
-{
-    const struct xg_routine routine = routine_of(name, n);
-    xg_decide_observe(&policy, XG_SIDE_CPU, &(struct xg_call){.routine = &routine}, decision,
-                      decision->cpu_s, 1);
-}
-
 /* Decides about GETRF of n until a start begins; each call then ends on the CPU, as predicted.
  * Returns what the calls have missed; < 0: no start. */
 static double missed_until_start(int64_t n, bool ends)
@@ -314,7 +314,7 @@ static double missed_until_start(int64_t n, bool ends)
         XT_CHECK(is(decision, XG_PLACE_CPU, XG_REASON_EARNING) && decision.earns);
         missed_s += decision.cpu_s - decision.gpu_s;
         if (ends)
-            end(XG_ROUTINE_GETRF, n, &decision);
+            end(XG_ROUTINE_GETRF, n, &decision, decision.cpu_s);
     }
     return -1;
 }
@@ -363,9 +363,7 @@ static void test_one_call(void)
     XT_CHECK(is(one, XG_PLACE_CPU, XG_REASON_EARNING) && !one.start);
 }
 
-/* What is measured overrules the model, for the shape and for shapes near it; a first call does
- * not.
- */
+/* What is measured overrules the model, for shapes near it too; a first call does not. */
 static void test_learning(void)
 {
     begin(XG_MODE_AUTO, XG_ENGINE_READY, XG_LIBRARY_READY);
@@ -392,17 +390,13 @@ static void test_learning(void)
  * as predicted. Returns how many ran on the CPU. */
 static int calls_on_cpu(int calls, int slow)
 {
-    const struct xg_routine routine = routine_of(XG_ROUTINE_GETRF, 1000);
     int on_gpu = 0;
     for (int call = 0; call < calls; call++) {
-        const struct xg_decision decision = decide_about(&routine);
-        const enum xg_side side = decision.place == XG_PLACE_GPU ? XG_SIDE_GPU : XG_SIDE_CPU;
-        on_gpu += side == XG_SIDE_GPU;
-        double seconds = decision.model_s[side];
-        if (side == XG_SIDE_GPU && on_gpu <= slow)
-            seconds *= 50;
-        xg_decide_observe(&policy, side, &(struct xg_call){.routine = &routine}, &decision, seconds,
-                          1);
+        const struct xg_decision decision = decide(XG_ROUTINE_GETRF, 1000);
+        const bool gpu = decision.place == XG_PLACE_GPU;
+        on_gpu += gpu;
+        end(XG_ROUTINE_GETRF, 1000, &decision,
+            decision.model_s[gpu] * (gpu && on_gpu <= slow ? 50 : 1));
     }
     return calls - on_gpu;
 }
@@ -413,7 +407,6 @@ static void test_bad_luck(void)
 {
     begin(XG_MODE_AUTO, XG_ENGINE_READY, XG_LIBRARY_READY);
     XT_CHECK(calls_on_cpu(50, 1) <= 1, "a first call of odd length");
-    learn(XG_ROUTINE_GETRF, 1000, XG_SIDE_GPU, decide(XG_ROUTINE_GETRF, 1000).gpu_s);
     observe(XG_ROUTINE_GETRF, 1000, XG_SIDE_GPU, 50 * decide(XG_ROUTINE_GETRF, 1000).gpu_s);
     XT_CHECK(decide(XG_ROUTINE_GETRF, 1000).place == XG_PLACE_GPU, "a later one");
     begin(XG_MODE_AUTO, XG_ENGINE_READY, XG_LIBRARY_READY);
@@ -439,16 +432,17 @@ static void test_tall(void)
     }
 }
 
-/* An error of a large call is taken for somewhat larger ones; errors of small calls, of any number
- * of shapes, say little of a large one that has been measured. */
+/* An error is in part taken for calls up to twice as large, and for no others; errors of small
+ * calls, of any number of shapes, say little of a large one that has been measured. */
 static void test_sizes(void)
 {
     begin(XG_MODE_AUTO, XG_ENGINE_READY, XG_LIBRARY_READY);
     double small = decide(XG_ROUTINE_GESDD, 100).cpu_s,
            large = decide(XG_ROUTINE_GESDD, 1000).cpu_s;
-    double larger = decide(XG_ROUTINE_GESDD, 1500).cpu_s;
+    double twice = decide(XG_ROUTINE_GESDD, 2000).cpu_s, far = decide(XG_ROUTINE_GESDD, 8000).cpu_s;
     learn(XG_ROUTINE_GESDD, 1000, XG_SIDE_CPU, 1.9 * large);
-    XT_CHECK(decide(XG_ROUTINE_GESDD, 1500).cpu_s > 1.6 * larger);
+    XT_CHECK(decide(XG_ROUTINE_GESDD, 2000).cpu_s > 1.3 * twice);
+    XT_CHECK(decide(XG_ROUTINE_GESDD, 8000).cpu_s == far);
     for (int64_t n = 64; n < 300; n++)
         observe(XG_ROUTINE_GESDD, n, XG_SIDE_CPU, 0.1 * small);
     XT_CHECK(fabs(decide(XG_ROUTINE_GESDD, 1000).cpu_s / large - 1.9) < 0.25);
