@@ -9,7 +9,7 @@ program() {
     name=$1
     shift
     $CC $test_flags -iquote "$srcdir" -iquote "$srcdir/src" $XG_BLAS_CFLAGS -Wno-cast-function-type -o "$tmp/$name" \
-        "$srcdir/tests/preload/$name.c" "$@" "$srcdir/tests/support/judge.c" "$srcdir/tests/support/dense.c" \
+        "$srcdir/tests/preload/$name.c" "$@" "$srcdir/tests/support/dense.c" \
         .libs/libxgcore.a $XG_BLAS_LIBS -lpthread -lm 2>"$tmp/err" && return
     grep -q 'undefined reference' "$tmp/err" && skip "$XG_BLAS_LIBS has no LAPACK"
     cat "$tmp/err"

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "tests/support/judge.h"
+#include "tests/support/dense.h"
 #include "tests/support/xt.h"
 
 #define DECLARE(name)                                                                              \
