@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape
 
 import tables
 
-# The rest is paler.
+# The colours of bench/plot.py; the rest is paler.
 PARTS = (("gpu", "products on the GPU", "#0072b2"), ("cpu", "products on the CPU", "#e69f00"),
          ("rest", "the rest of its work", "#dddddd"))
 WIDTH, LEFT, RIGHT, TOP = 800, 160, 60, 78
