@@ -63,7 +63,7 @@ static void run_cpu(const struct xg_run *run)
     if (decision->wakes && run->cpu->pool == XG_POOL_OPENBLAS &&
         xg_engine_state_get() == XG_ENGINE_READY)
         run->record->spin_s = xg_spin_seconds(run->cpu->pool);
-    if (problem && decision->settled && !xg_learnt_wants_all())
+    if (decision->settled && !xg_learnt_wants_all())
         xg_settled_add(problem);
 }
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Queries the driver, loads every kernel once, and times copies over the link. */
-#include "doctor_questions.h"
+#include "doctor.h"
 
 #include <dlfcn.h>
 #include <link.h>
 #include <math.h>
 #include <string.h>
 
-#include "doctor_text.h"
 #include "src/base/clock.h"
 #include "src/compute/backend.h"
 #include "src/compute/image.h"

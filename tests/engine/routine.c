@@ -11,7 +11,7 @@
 #include "src/pipeline/least_squares.h"
 #include "src/verify/block.h"
 #include "src/verify/residual.h"
-#include "tests/support/judge.h"
+#include "tests/support/dense.h"
 #include "tests/support/routines.h"
 
 static struct fakecuda fake;
