@@ -17,7 +17,7 @@
 #include "src/decide/route.h"
 #include "src/device/mem.h"
 #include "src/dispatch.h"
-#include "src/engine.h"
+#include "src/engine/engine.h"
 
 static struct {
     struct xg_dev *dev;

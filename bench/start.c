@@ -18,7 +18,7 @@
 
 #include "src/base/clock.h"
 #include "src/base/conf.h"
-#include "src/engine.h"
+#include "src/engine/engine.h"
 #include "src/host/cores.h"
 
 enum { LOOPS = 1500, LOOPS_BEFORE = 200, STEPS = 200000, THREADS_MAX = 256 };

@@ -3,7 +3,7 @@
  * Embeds the fatbins of images.h; without CUDA every image is empty. Assembled in the build folder.
  *
  * They are in a separate section with an index at its start, so that programs beside the library
- * read them from its file (tools/images.c) and need no copy. The index has the version, and for each
+ * read them from its file (tools/library.c) and need no copy. The index has the version, and for each
  * image its name, its offset in the section, and its bytes.
  */
 #include "images.h"

@@ -86,7 +86,7 @@ extern const struct xg_image xg_image_table[];
 extern const size_t xg_image_count;
 
 /* The fatbin of an image: embedded (embedded.c), or, in programs beside the library, read from the
- * library's file (tools/images.c). */
+ * library's file (tools/library.c). */
 struct xg_fatbin xg_image_fatbin(const struct xg_image *image);
 
 #endif

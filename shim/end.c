@@ -17,7 +17,7 @@
 
 #include "src/base/clock.h"
 #include "src/base/sandbox.h"
-#include "src/engine.h"
+#include "src/engine/engine.h"
 #include "src/host/fork.h"
 #include "src/host/tally.h"
 

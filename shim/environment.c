@@ -22,7 +22,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "src/early_start.h"
+#include "src/engine/early_start.h"
 #include "src/host/spin.h"
 
 typedef char *environment_getenv(const char *name);

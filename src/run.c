@@ -4,15 +4,15 @@
 #include <math.h>
 
 #include "base/clock.h"
-#include "comparison.h"
-#include "engine.h"
+#include "engine/both_sides.h"
+#include "engine/engine.h"
+#include "engine/learnt.h"
+#include "engine/leftover.h"
+#include "engine/settled.h"
 #include "host/spin.h"
 #include "host/tally.h"
-#include "learnt.h"
-#include "leftover.h"
 #include "pipeline/least_squares.h"
 #include "report/recorder.h"
-#include "settled.h"
 
 static void conclude(const struct xg_run *run, enum xg_place place, enum xg_reason reason)
 {
@@ -63,7 +63,7 @@ static void run_cpu(const struct xg_run *run)
     if (decision->wakes && run->cpu->pool == XG_POOL_OPENBLAS &&
         xg_engine_state_get() == XG_ENGINE_READY)
         run->record->spin_s = xg_spin_seconds(run->cpu->pool);
-    if (problem && decision->settled && !xg_learnt_wants_all())
+    if (decision->settled && !xg_learnt_wants_all())
         xg_settled_add(problem);
 }
 
@@ -177,10 +177,10 @@ static enum xg_status compare(const struct xg_run *run)
     const struct xg_call *call = run->call;
     struct xg_result *result = &run->record->gpu;
     if (call->problem)
-        return xg_comparison_compute(call->symbol, call->problem, run->conf, run->cpu, run->shelter,
+        return xg_both_sides_problem(call->symbol, call->problem, run->conf, run->cpu, run->shelter,
                                      result);
     double entered = xg_recorder_enter();
-    enum xg_status status = xg_comparison_routine(call->symbol, call->routine, run->conf, run->cpu,
+    enum xg_status status = xg_both_sides_routine(call->symbol, call->routine, run->conf, run->cpu,
                                                   run->shelter, result);
     run->record->inside_s += xg_recorder_leave(entered);
     return status;

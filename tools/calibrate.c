@@ -18,7 +18,7 @@
 #include "fit.h"
 #include "src/base/clock.h"
 #include "src/base/file.h"
-#include "src/engine.h"
+#include "src/engine/engine.h"
 #include "src/host/cores.h"
 #include "src/host/library.h"
 #include "src/machine/calibration.h"

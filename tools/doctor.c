@@ -7,10 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "doctor_diagnosis.h"
-#include "doctor_objects.h"
-#include "doctor_questions.h"
-#include "doctor_report.h"
+#include "doctor.h"
 #include "output.h"
 #include "src/base/file.h"
 

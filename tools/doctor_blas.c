@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Asks a BLAS library in a child process, because its constructors may do anything. */
 #define _GNU_SOURCE
-#include "doctor_questions.h"
+#include "doctor.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -11,7 +11,6 @@
 #include "../shim/blas.h"
 #include "../shim/threads.h"
 #include "doctor_probe.h"
-#include "doctor_text.h"
 #include "src/base/conf.h"
 #include "src/host/library.h"
 #include "src/host/spin.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Looks for the calibration's files as the library does. */
-#include "doctor_questions.h"
+#include "doctor.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "doctor_text.h"
 #include "src/host/cores.h"
 #include "src/machine/calibration.h"
 

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Applies the tables of diagnoses. */
-#include "doctor_diagnosis.h"
+#include "doctor.h"
 
 #include <string.h>
-
-#include "doctor_text.h"
 
 void doctor_diagnosis_visit(void (*visit)(const struct doctor_diagnosis *diagnosis, void *context),
                             void *context)

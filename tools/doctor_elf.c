@@ -2,7 +2,7 @@
 /* Reads ELF files from disk. */
 /* shim/scope.c reads the same tables as mapped by the dynamic linker, which vouches for them. Here
  * they come from an unchecked file, so every offset is checked before it is used. */
-#include "doctor_elf.h"
+#include "doctor.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -14,7 +14,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "doctor_text.h"
 #include "src/base/elf_file.h"
 
 enum { NEEDED_MAX = 1024, MKL_SCAN_BYTES = 1 << 30 };

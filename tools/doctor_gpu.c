@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Asks about the GPU in a child process: a driver may crash, hang, or end the process. */
-#include "doctor_questions.h"
+#include "doctor.h"
 
 #include "doctor_probe.h"
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Queries the driver, loads every kernel once, and times copies over the link. */
-#include "doctor_questions.h"
+#include "doctor.h"
 
 #include <dlfcn.h>
 #include <link.h>
 #include <math.h>
 #include <string.h>
 
-#include "doctor_text.h"
 #include "src/base/clock.h"
 #include "src/compute/backend.h"
 #include "src/compute/image.h"
@@ -101,29 +100,29 @@ static void ask_devices(const struct xg_drv *drv, struct doctor_gpu *gpu)
     }
 }
 
+enum { COPIES = 4, LINK_BYTES = 32 << 20 };
+
 /* The rate of the fastest of some copies; 0: one failed. */
 static double time_copies(struct xg_dev *dev, CUstream stream, bool up, void *host,
-                          CUdeviceptr device, size_t bytes)
+                          CUdeviceptr device)
 {
-    enum { COPIES = 4 };
     double best_s = INFINITY;
     for (int i = 0; i < COPIES; i++) {
         double begin_s = xg_clock_s();
         enum xg_status status =
-            up ? XG_DRV(&dev->drv, cuMemcpyHtoDAsync, device, host, bytes, stream)
-               : XG_DRV(&dev->drv, cuMemcpyDtoHAsync, host, device, bytes, stream);
+            up ? XG_DRV(&dev->drv, cuMemcpyHtoDAsync, device, host, LINK_BYTES, stream)
+               : XG_DRV(&dev->drv, cuMemcpyDtoHAsync, host, device, LINK_BYTES, stream);
         if (status == XG_OK)
             status = XG_DRV(&dev->drv, cuStreamSynchronize, stream);
         if (status != XG_OK)
             return 0;
         best_s = fmin(best_s, xg_clock_s() - begin_s);
     }
-    return (double)bytes / best_s;
+    return (double)LINK_BYTES / best_s;
 }
 
 static void time_link(struct xg_dev *dev, struct doctor_gpu *gpu)
 {
-    enum { LINK_BYTES = 32 << 20 };
     struct xg_mem_dev device = {0};
     CUstream stream = NULL;
     void *host = NULL;
@@ -133,8 +132,8 @@ static void time_link(struct xg_dev *dev, struct doctor_gpu *gpu)
         xg_mem_pinned_alloc(dev, LINK_BYTES, &host) == XG_OK &&
         XG_DRV(&dev->drv, cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING) == XG_OK) {
         memset(host, 1, LINK_BYTES);
-        gpu->up_bytes_per_s = time_copies(dev, stream, true, host, device.ptr, LINK_BYTES);
-        gpu->down_bytes_per_s = time_copies(dev, stream, false, host, device.ptr, LINK_BYTES);
+        gpu->up_bytes_per_s = time_copies(dev, stream, true, host, device.ptr);
+        gpu->down_bytes_per_s = time_copies(dev, stream, false, host, device.ptr);
         XG_DRV(&dev->drv, cuStreamDestroy, stream);
     }
     if (host)

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "doctor_report.h"
+#include "doctor.h"
 
 /* Writes a value after its name, or in an array without one; a comma precedes all but the first. */
 struct json {

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Collects the files of a program. */
-#include "doctor_objects.h"
+#include "doctor.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "doctor_probe.h"
-#include "doctor_questions.h"
-#include "doctor_text.h"
 
 enum { FILES_MAX = 4096 };
 

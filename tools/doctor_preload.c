@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the preloaded libraries. */
-#include "doctor_questions.h"
+#include "doctor.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "doctor_text.h"
 #include "library.h"
 
 /* A name without a slash is searched as a library; its file is not opened here. */

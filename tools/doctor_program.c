@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds the program's file and follows scripts to their interpreters. */
-#include "doctor_questions.h"
+#include "doctor.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,8 +8,6 @@
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
-
-#include "doctor_text.h"
 
 enum { SCRIPTS_MAX = 4 }; /* scripts that interpret each other; the kernel allows as many */
 

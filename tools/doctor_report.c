@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes the report for people. */
-#include "doctor_report.h"
+#include "doctor.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "doctor_text.h"
 #include "terminal.h"
 
 enum { TEXT_BYTES = 2048 };

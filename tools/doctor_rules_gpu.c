@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Diagnoses of driver, devices, kernels and link. */
-#include "doctor_diagnosis.h"
-#include "doctor_text.h"
+#include "doctor.h"
 
 /* A slower link is far below PCIe 3.0 with 16 lanes. */
 static const double LINK_SLOW_BYTES_PER_S = 6e9;

@@ -3,8 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "doctor_diagnosis.h"
-#include "doctor_text.h"
+#include "doctor.h"
 
 /* Threads that spin this long take cores from staging for a long time, or forever. */
 static const double SPIN_LONG_S = 0.01, SPIN_ENDLESS_S = 1;

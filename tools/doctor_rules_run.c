@@ -3,8 +3,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "doctor_diagnosis.h"
-#include "doctor_text.h"
+#include "doctor.h"
 
 DOCTOR_FIND(find_failed, facts->run.failed && facts->program.state == DOCTOR_PROGRAM_FOUND,
             "%s: %s", facts->program.name, strerror(facts->run.failure))

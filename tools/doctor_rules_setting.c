@@ -2,8 +2,7 @@
 /* Diagnoses of XGEMM_* settings, preloaded libraries, and calibration. */
 #include <string.h>
 
-#include "doctor_diagnosis.h"
-#include "doctor_text.h"
+#include "doctor.h"
 
 /* Rules for a field of the facts; detail: where it is. */
 #define FIELD(field) offsetof(struct doctor_facts, field)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs the program and reads what its processes left. */
-#include "doctor_questions.h"
+#include "doctor.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -16,9 +16,9 @@
 
 #include "accounts.h"
 #include "child.h"
-#include "doctor_text.h"
 #include "library.h"
 
+enum { STARTS_MAX = 4096 }; /* starts that differ in file, environment or starter */
 enum { PROCESSES_MAX = 256, ACCOUNT_BYTES_MAX = 1 << 26, LIST_BYTES = 8192 };
 
 enum { SETTINGS = 4 };
@@ -216,15 +216,73 @@ static void take_processes(struct doctor_run *run, struct doctor_objects *object
         closedir(files);
 }
 
+/* --- Executed files, each read once, in the same way as the named program ------------------- */
+
+/* The time that a process takes after its last line, to free its memory. */
+static const double LEAVING_S = 1e-3;
+
+static bool is_child(const struct doctor_run *run, const char *path)
+{
+    for (int i = 0; i < run->child_count; i++)
+        if (!strcmp(run->children[i].path, path))
+            return true;
+    return false;
+}
+
+/* Takes "KEPT STARTER PATH", separated by tabs. */
+static void take_start(struct doctor_run *run, char *text)
+{
+    struct doctor_program program;
+    const char *kept = strsep(&text, "\t"), *starter = text ? strsep(&text, "\t") : NULL;
+    if (!starter || !text)
+        return;
+    doctor_program_read(&program, text);
+    enum doctor_reach reach = program.reach;
+    if (program.state == DOCTOR_PROGRAM_FOUND && reach == DOCTOR_REACHED && *kept == '0')
+        reach = DOCTOR_REACH_ENVIRONMENT;
+    if (reach == DOCTOR_REACHED || is_child(run, program.path) ||
+        run->child_count == DOCTOR_CHILDREN)
+        return;
+    struct doctor_child *child = &run->children[run->child_count++];
+    *child = (struct doctor_child){.reach = reach, .multiplies = program.multiplies};
+    doctor_text_set(child->path, sizeof child->path, "%s", program.path);
+    doctor_text_set(child->starter, sizeof child->starter, "%s", starter);
+}
+
+/* A script may start the same file a thousand times. */
+static bool is_seen(const char *seen[STARTS_MAX], int *count, const char *text)
+{
+    for (int i = 0; i < *count; i++)
+        if (!strcmp(seen[i], text))
+            return true;
+    if (*count == STARTS_MAX)
+        return true;
+    seen[*count] = strdup(text);
+    *count += seen[*count] != NULL;
+    return false;
+}
+
+/* Reads the journal of tools/witness_exec.c, and sets the run's children and untold_s. */
 static void take_journal(struct doctor_run *run, const struct place *place)
 {
+    static const char *seen[STARTS_MAX];
     char path[PATH_MAX + 16];
+    int count = 0;
+    double told_s = 0;
     doctor_text_set(path, sizeof path, "%s/journal", place->folder);
     char *text = read_file(path, 0);
+    for (char *rest = text, *line; (line = strsep(&rest, "\n"));) {
+        if (!strncmp(line, "end\t", 4))
+            told_s += 1e-6 * strtod(line + 4, NULL) + LEAVING_S;
+        else if (!strncmp(line, "start\t", 6) && !is_seen(seen, &count, line + 6))
+            take_start(run, line + 6);
+    }
     if (text)
-        doctor_children_take(run, text);
+        run->untold_s = run->cores_s > told_s ? run->cores_s - told_s : 0;
     free(text);
 }
+
+/* --- The log ------------------------------------------------------------------------------- */
 
 static bool is_set(const char *name)
 {

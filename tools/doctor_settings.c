@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Checks the XGEMM_* variables and the configuration files. */
-#include "doctor_questions.h"
+#include "doctor.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "doctor_text.h"
 #include "src/base/conf.h"
 #include "src/base/file.h"
 #include "src/decide/select.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads /sys, /dev and the environment. */
-#include "doctor_questions.h"
+#include "doctor.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "doctor_text.h"
 #include "kernels/table.h"
 #include "src/base/conf.h"
 #include "src/decide/select.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Text in arrays of fixed size. */
-#include "doctor_text.h"
+#include "doctor.h"
 
 #include <stdarg.h>
 #include <stdio.h>

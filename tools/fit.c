@@ -41,7 +41,8 @@ double fit_machine(struct xg_model *model, enum xg_side side, const struct fit_s
 {
     const double power = 1.5;
     double best = misfit(model, side, samples, count, power);
-    /* 1.0005 is finer than any clock. Figures of little weight may move far, hence many rounds. */
+    /* 1.0005 is finer than any clock. Figures of little weight may move far, which takes many
+     * rounds. */
     for (double step = 2.0; step > 1.0005;) {
         bool moved = false;
         double least, most, *figure;

@@ -19,9 +19,7 @@ struct watch {
 /* Adds "NAME=VALUE" to a list of settings and returns it; allocated by malloc. */
 char *watch_set(char *settings[WATCH_SETTINGS], const char *name, const char *value);
 
-/* Each function runs its subcommand and ends this process as the program ended (child_leave). */
+/* Runs its subcommand and ends this process as the program ended (child_leave). */
 _Noreturn void watch_ab(struct watch *watch);
-_Noreturn void watch_top(struct watch *watch);
-_Noreturn void watch_report(struct watch *watch);
 
 #endif

@@ -23,6 +23,8 @@
  * - row: an entry of the kernel table: a kernel, its tile and its constraints.
  * - pieces: 16-bit numbers whose sum is a float; tensor cores multiply them instead of the float.
  *   An operand is split into them.
+ * - residue: a remainder; tensor cores multiply the residues of doubles modulo small integers.
+ * - residual: what a LAPACK routine's result leaves of its equation, such as A - L U.
  * - floor: the size below which products are forwarded at once; in bench/, the least time that link
  *   and arithmetic need.
  */

@@ -11,10 +11,10 @@
 #include "device/mem.h"
 
 /*
- * What counts as noise, in units of eps and of the largest value: R's diagonal, and the largest
- * value of A Q2. In double precision that was 0 to 9.6 for n = 512 to 4096; in single precision it
- * was 4 to 8 for rank n - 1, and 20 to 400, which is no noise, for half the rank, because Xgesvdp's
- * vectors are less exact there.
+ * The largest noise, in units of eps and of the largest value: of R's diagonal, and of the largest
+ * value of A Q2. In double precision it was 0 to 9.6 for n = 512 to 4096; in single precision it
+ * was 4 to 8 for rank n - 1. For half the rank it was 20 to 400, which is too large for noise,
+ * because Xgesvdp's vectors are less exact there.
  */
 enum { NOISE = 16 };
 
@@ -300,7 +300,7 @@ static enum xg_status put_noise(const struct run *run)
 /* Computes U's other columns and the values that belong to them. */
 static enum xg_status complete(const struct run *run)
 {
-    const int64_t columns = run->call->routine->vectors == XG_VECTORS_ALL ? run->m : run->n;
+    const int64_t columns = xg_solver_u_columns(run->call);
     enum xg_status status = copy(run, run->free, run->u, run->m, run->rank);
     if (status == XG_OK)
         status = factorize(run, XG_ROUTINE_GEQRF, run->u, run->m, run->rank, 0);
@@ -316,9 +316,9 @@ static enum xg_status complete(const struct run *run)
 bool xg_deflation_serves(const struct xg_solver_call *call)
 {
     const struct xg_routine *routine = call->routine;
-    const int64_t columns = routine->vectors == XG_VECTORS_ALL ? call->m : call->n;
     return xg_routine_rows[routine->name].retries && routine->vectors != XG_VECTORS_NONE &&
-           !routine->polar && call->m <= XG_SOLVER_ONES && call->m * columns <= INT32_MAX;
+           !routine->polar && call->m <= XG_SOLVER_ONES &&
+           call->m * xg_solver_u_columns(call) <= INT32_MAX;
 }
 
 int64_t xg_deflation_elems(const struct xg_solver_call *call)
@@ -328,8 +328,7 @@ int64_t xg_deflation_elems(const struct xg_solver_call *call)
 
 enum xg_status xg_deflation_measure(struct xg_solver *solver, struct xg_solver_call *call)
 {
-    const int64_t m = call->m, n = call->n;
-    const int64_t columns = call->routine->vectors == XG_VECTORS_ALL ? m : n;
+    const int64_t m = call->m, n = call->n, columns = xg_solver_u_columns(call);
     const struct xg_routine parts[] = {
         {.name = XG_ROUTINE_GEQRF, .type = call->routine->type, .m = m, .n = n},
         {.name = XG_ROUTINE_ORGQR, .type = call->routine->type, .m = m, .n = columns, .k = n},

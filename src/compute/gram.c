@@ -40,12 +40,6 @@ static enum xg_type wide_type(const struct xg_solver_call *call)
     return xg_type_is_complex(call->routine->type) ? XG_TYPE_Z : XG_TYPE_D;
 }
 
-/* The columns of U. */
-static int64_t columns_of(const struct xg_solver_call *call)
-{
-    return call->routine->vectors == XG_VECTORS_ALL ? call->m : call->n;
-}
-
 static CUdeviceptr take(CUdeviceptr *at, int64_t elems, enum xg_type type)
 {
     enum { ALIGNMENT = 256 };
@@ -62,7 +56,7 @@ static CUdeviceptr lay_out(const struct xg_solver_call *call, CUdeviceptr at, st
     out->a = take(&at, call->m * call->n, type);
     out->v = take(&at, call->n * call->n, type);
     out->w = take(&at, call->n, XG_TYPE_D);
-    out->u = take(&at, vectors ? call->m * columns_of(call) : 0, type);
+    out->u = take(&at, vectors ? call->m * xg_solver_u_columns(call) : 0, type);
     out->tau = take(&at, vectors ? call->n : 0, type);
     out->r = take(&at, vectors ? call->n : 0, type);
     return at;
@@ -104,7 +98,10 @@ static struct xg_routine routine_of(const struct xg_solver_call *call, int part)
                    .m = call->n,
                    .n = call->n},
         [FACTOR] = {.name = XG_ROUTINE_GEQRF, .m = call->m, .n = call->n},
-        [FORM] = {.name = XG_ROUTINE_ORGQR, .m = call->m, .n = columns_of(call), .k = call->n},
+        [FORM] = {.name = XG_ROUTINE_ORGQR,
+                  .m = call->m,
+                  .n = xg_solver_u_columns(call),
+                  .k = call->n},
     };
     struct xg_routine routine = routines[part];
     routine.type = wide_type(call);
@@ -184,7 +181,7 @@ static enum xg_status compute_vectors(const struct run *run)
         status = put_vectors(run, XG_SLOT_U, scratch->u, run->m, 0, run->n, scratch->r);
     if (status == XG_OK)
         status = put_vectors(run, XG_SLOT_U, scratch->u, run->m, run->n,
-                             columns_of(run->call) - run->n, 0);
+                             xg_solver_u_columns(run->call) - run->n, 0);
     return status == XG_OK ? put_vectors(run, XG_SLOT_V, scratch->v, run->n, 0, run->n, 0) : status;
 }
 
@@ -198,7 +195,7 @@ bool xg_gram_serves(struct xg_dev *dev, const struct xg_solver_call *call)
     return xg_routine_rows[routine->name].retries && !xg_type_is_double(routine->type) &&
            dev->facts.fp64_ratio > 0 && dev->facts.fp64_ratio <= FP64_RATIO_MOST &&
            call->n <= XG_SOLVER_ONES && call->m <= pitch_most &&
-           columns_of(call) <= INT32_MAX / call->m && dev->plan_bytes == 0 &&
+           xg_solver_u_columns(call) <= INT32_MAX / call->m && dev->plan_bytes == 0 &&
            xg_cublas_is_loaded() && xg_cast_open(dev, wide_type(call), &cast) == XG_OK &&
            xg_cublas_present(dev);
 }

@@ -28,8 +28,8 @@ struct xg_panel_entry {
 bool xg_panel_open(struct xg_dev *dev, enum xg_type type, const struct xg_panel_entry *entries,
                    size_t count, struct xg_panel_kernels *panel);
 
-/* The most rows of a cluster, with so many in a block, that the device can run: a part of a device
- * has fewer adjacent multiprocessors. 0: it runs no cluster. */
+/* The number of rows of the largest cluster that the device can run, with `rows` rows in a block;
+ * 0: it runs no cluster. A MIG instance has fewer adjacent multiprocessors than a whole device. */
 int64_t xg_panel_rows_most(const struct xg_dev *dev, CUfunction function, unsigned threads,
                            int64_t rows);
 
@@ -39,7 +39,7 @@ int64_t xg_panel_rows_most(const struct xg_dev *dev, CUfunction function, unsign
 bool xg_panel_serves(struct xg_dev *dev, const struct xg_panel_kernels *panel, int64_t m,
                      int64_t n);
 
-/* Enqueues a panel's kernel for so many rows. Returns XG_OK, XG_ERR_DRIVER, XG_ERR_LOST. */
+/* Enqueues the kernel of a panel of `rows` rows. Returns XG_OK, XG_ERR_DRIVER, XG_ERR_LOST. */
 enum xg_status xg_panel_launch(const struct xg_dev *dev, const struct xg_panel_kernels *panel,
                                int64_t rows, void *args, CUstream stream);
 

@@ -56,7 +56,7 @@ size_t xg_runner_split_bytes(const struct xg_plan *plan, const struct xg_problem
 void xg_runner_want_all(struct xg_runner *runner);
 
 /*
- * Initialises *product; splits: each run is computed from pieces or residues. A product with more
+ * Initialises *runner; splits: each run is computed from pieces or residues. A product with more
  * than XG_RUNNER_TILES_MAX tiles gets all kinds of pieces. Returns XG_OK, XG_ERR_NOMEM.
  * xg_runner_fini frees its memory.
  */
@@ -71,7 +71,7 @@ void xg_runner_choose(struct xg_runner *runner);
 bool xg_runner_splits(const struct xg_runner *runner);
 
 /*
- * If the product splits, enqueues the split of a panel on a stream that waits for the panel's load.
+ * If panels are split, enqueues the split of a panel on a stream that waits for the panel's load.
  * Runs wait for the split. Returns XG_OK, XG_ERR_DRIVER, XG_ERR_LOST.
  */
 enum xg_status xg_runner_arrived(struct xg_runner *runner, const struct xg_plan_load *load,

@@ -207,7 +207,7 @@ static enum xg_status factorize_lu(struct xg_dev *dev, struct xg_solver *solver,
     return xg_lu_run(dev, lu, &matrix, solver->stream);
 }
 
-/* QR, likewise. */
+/* The same for QR. */
 static enum xg_status factorize_qr(struct xg_dev *dev, struct xg_solver *solver,
                                    struct xg_solver_call *call)
 {
@@ -244,7 +244,7 @@ static enum xg_status run_step(struct xg_dev *dev, struct xg_solver *solver,
 enum xg_status xg_solver_wait(const struct xg_dev *dev, const struct xg_solver *solver,
                               double limit_s)
 {
-    enum { SPINS = 5000 }; /* some milliseconds, of which a pause between queries would show */
+    enum { SPINS = 5000 }; /* some milliseconds: a pause between queries lengthens short waits */
     enum xg_status status = XG_DRV(&dev->drv, cuEventRecord, solver->done, solver->stream);
     return status == XG_OK ? xg_dev_await(dev, solver->done, SPINS, limit_s) : status;
 }

@@ -43,6 +43,12 @@ struct xg_solver_call {
     const char *kernel; /* set: what computes, for reports */
 };
 
+/* GESDD: the columns of U. */
+static inline int64_t xg_solver_u_columns(const struct xg_solver_call *call)
+{
+    return call->routine->vectors == XG_VECTORS_ALL ? call->m : call->n;
+}
+
 /* Page-locked host memory that queued copies read and write; it must live as long as the stream.
  * GETRI of more than XG_SOLVER_ONES columns is declined. */
 enum { XG_SOLVER_ONES = 1 << 17 };

@@ -26,19 +26,9 @@ enum xg_status xg_solver_spare_unit(const struct xg_dev *dev, const struct xg_so
             ((float *)ones)[i * parts] = 1;
     enum xg_status status = XG_DRV(&dev->drv, cuMemsetD32Async, spare->at, 0,
                                    n * column_bytes / sizeof(uint32_t), spare->stream);
-    const CUDA_MEMCPY2D copy = {
-        .srcMemoryType = CU_MEMORYTYPE_HOST,
-        .srcHost = ones,
-        .srcPitch = elem_bytes,
-        .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-        .dstDevice = spare->at,
-        .dstPitch = column_bytes + elem_bytes,
-        .WidthInBytes = elem_bytes,
-        .Height = n,
-    };
-    if (status == XG_OK)
-        status = XG_DRV(&dev->drv, cuMemcpy2DAsync, &copy, spare->stream);
-    return status;
+    return status == XG_OK ? xg_mem_host_copy(dev, true, spare->at, column_bytes + elem_bytes, ones,
+                                              elem_bytes, elem_bytes, n, spare->stream)
+                           : status;
 }
 
 /*

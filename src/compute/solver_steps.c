@@ -64,7 +64,7 @@ static int take_elems(const struct xg_solver_step *step, int result, int elems)
     return result;
 }
 
-/* Our kernels need so much. */
+/* Raises the workspace to what our kernels need. */
 static void at_least(const struct xg_solver_step *step, size_t bytes)
 {
     if (*step->device_bytes < bytes)

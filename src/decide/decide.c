@@ -96,17 +96,6 @@ static bool is_excluded(const struct xg_conf *conf, const struct xg_problem *cal
     return true;
 }
 
-static void predict_routine(struct xg_policy *policy, const struct xg_conf *conf,
-                            const struct xg_routine *routine, struct xg_decision *decision)
-{
-    struct xg_routine_book *book = conf->reproducible ? NULL : &policy->book;
-    decision->crowd = 1;
-    decision->cpu_s = xg_routine_expect(book, &policy->model, routine, XG_SIDE_CPU);
-    decision->gpu_s = xg_routine_expect(book, &policy->model, routine, XG_SIDE_GPU);
-    decision->decomposes = xg_routine_decomposes(&policy->model, routine, xg_conf_insists(conf));
-    decision->waits_s = decision->cpu_s;
-}
-
 /* Whether there can be no GPU for it, or XGEMM_MODE decides; sets the place and the reason. */
 static bool is_fixed(const struct xg_conf *conf, const struct xg_call *call,
                      const struct xg_situation *now, struct xg_decision *decision)
@@ -136,8 +125,7 @@ static void decide_before(struct xg_policy *policy, const struct xg_conf *conf,
 {
     if (!(decision->gpu_s < XG_TUNING_GPU_FRACTION * decision->cpu_s)) {
         stay(decision, XG_REASON_MODEL);
-        if (call->problem)
-            decision->settled = xg_policy_is_settled(policy, conf, false, call->problem, decision);
+        decision->settled = xg_policy_is_settled(policy, conf, false, call, decision);
         return;
     }
     if (conf->reproducible) {
@@ -171,12 +159,7 @@ static void decide_before(struct xg_policy *policy, const struct xg_conf *conf,
 static void decide_ready(struct xg_policy *policy, const struct xg_conf *conf,
                          const struct xg_call *call, struct xg_decision *decision)
 {
-    if (call->problem)
-        xg_policy_choose(policy, conf, call->problem, decision);
-    else if (decision->gpu_s < XG_TUNING_GPU_FRACTION * decision->cpu_s)
-        place(decision, XG_PLACE_GPU, XG_REASON_MODEL);
-    else
-        stay(decision, XG_REASON_MODEL);
+    xg_policy_choose(policy, conf, call, decision);
     decision->wait = conf->reproducible && decision->place == XG_PLACE_GPU;
     decision->start_s = HUGE_VAL;
 }
@@ -212,10 +195,7 @@ void xg_decide(struct xg_policy *policy, const struct xg_conf *conf, const struc
     struct xg_start starts[XG_RESOURCE_COUNT];
     if (call->problem && is_excluded(conf, call->problem, now, decision))
         return;
-    if (call->problem)
-        xg_policy_see(policy, conf, call->problem, now, decision);
-    else
-        predict_routine(policy, conf, call->routine, decision);
+    xg_policy_see(policy, conf, call, now, decision);
     decision->needs = needs_of(policy, call);
     price_starts(policy, call, now, decision, starts);
     const enum xg_start_state state = state_of(decision->needs, starts);
@@ -249,10 +229,7 @@ static double saved_s(double cpu_s, const struct xg_decision *decision)
 void xg_decide_observe(struct xg_policy *policy, enum xg_side side, const struct xg_call *call,
                        const struct xg_decision *decision, double seconds, double now_s)
 {
-    if (call->problem)
-        xg_policy_observe(policy, side, call->problem, decision, seconds, now_s);
-    else
-        xg_routine_observe(&policy->book, &policy->model, call->routine, side, seconds);
+    xg_policy_observe(policy, side, call, decision, seconds, now_s);
     if (side == XG_SIDE_CPU && decision->earns && seconds > 0.0 && isfinite(seconds))
         xg_ledger_miss(&policy->ledger, decision->needs,
                        saved_s(fmin(seconds, decision->cpu_s), decision));

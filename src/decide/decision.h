@@ -14,8 +14,7 @@
 /* What the process has learnt; a decision depends on it and on the call. */
 struct xg_policy {
     struct xg_model model;       /* the first guess: built in, or calibrated */
-    struct xg_feedback feedback; /* observed times of products */
-    struct xg_routine_book book; /* observed times of routines */
+    struct xg_feedback feedback; /* observed times */
     struct xg_correction small;  /* of products below 64^3 on the CPU: see xg_decide_floor_mnk */
     struct xg_phase phase;       /* the side of products that wake the CPU library's threads */
     struct xg_recent recent;     /* selections of its decisions about products */

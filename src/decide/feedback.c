@@ -2,7 +2,7 @@
 /* Corrects the first guess by observations, level by level. */
 /*
  * A prediction errs in three ways: the machine is slower or faster than the model assumes, the
- * model misjudges a kind of product, or one shape is special. Each level is blended into the one
+ * model misjudges a kind of call, or one shape is special. Each level is blended into the one
  * above in proportion to its weight.
  *
  * Times have outliers on one side only: page faults, loading of kernels, other processes. So a time
@@ -19,6 +19,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "decide/routine_times.h"
 #include "decide/tuning.h"
 
 static int clamp_int(int value, int most)
@@ -26,16 +27,19 @@ static int clamp_int(int value, int most)
     return value < 0 ? 0 : value > most ? most : value;
 }
 
-static int class_of(const struct xg_problem *call)
+/* From 0; least: operations with which the first class begins. */
+static int size_class(double operations, double least)
+{
+    return clamp_int(ilogb(operations / least) / 3, XG_FEEDBACK_FLOPS - 1);
+}
+
+/* Which form a problem of its size has. */
+static int form_of(const struct xg_problem *call)
 {
     double m = (double)call->m, n = (double)call->n, k = (double)call->k;
-    int flops = (ilogb(m * n * k) - 15) / 3;
     int intensity = (ilogb(0.5 * m * n * k / (m * k + k * n + m * n)) + 1) / 2;
     int least = call->k <= call->m && call->k <= call->n ? 0 : call->m <= call->n ? 1 : 2;
-
-    flops = clamp_int(flops, XG_FEEDBACK_FLOPS - 1);
-    intensity = clamp_int(intensity, XG_FEEDBACK_INTENSITY - 1);
-    return (flops * XG_FEEDBACK_INTENSITY + intensity) * XG_FEEDBACK_LEAST + least;
+    return clamp_int(intensity, XG_FEEDBACK_INTENSITY - 1) * XG_FEEDBACK_LEAST + least;
 }
 
 /* A dimension, rounded down to its three leading bits. */
@@ -58,11 +62,51 @@ uint32_t xg_feedback_key(int kind, int64_t m, int64_t n, int64_t k)
     return fold(shape + (uint32_t)kind * 0x9e3779u);
 }
 
+/* Where a call is in the tables. */
+struct place {
+    int kind, first, forms; /* its kind's first class, and classes of a size */
+    int prior;              /* votes of the smaller size or, unless sizes inherit, of the model */
+    bool inherits;
+    int size, class;
+    uint32_t key; /* of the shape */
+};
+
 /* Batches with equal rows differ in their number of instances. */
-static uint32_t key_of(const struct xg_problem *call)
+static struct place place_of_problem(const struct xg_problem *call)
 {
-    uint32_t key = xg_feedback_key(xg_problem_kind(call), call->m, call->n, call->k);
-    return call->batch ? fold(key + quarter(call->batch->count) * 0x85ebcau) : key;
+    const double mnk = (double)call->m * (double)call->n * (double)call->k;
+    struct place at = {.kind = xg_problem_kind(call),
+                       .forms = XG_FEEDBACK_FORMS,
+                       .prior = XG_TUNING_PRIOR_VOTES,
+                       .inherits = true};
+    at.first = at.kind * XG_FEEDBACK_FLOPS * XG_FEEDBACK_FORMS;
+    at.size = size_class(mnk, XG_TUNING_FLOOR_LEAST_MNK);
+    at.class = at.first + at.size * at.forms + form_of(call);
+    at.key = xg_feedback_key(at.kind, call->m, call->n, call->k);
+    if (call->batch)
+        at.key = fold(at.key + quarter(call->batch->count) * 0x85ebcau);
+    return at;
+}
+
+/* The model errs differently on SYEV and GESVD, and without all vectors. */
+static struct place place_of_routine(const struct xg_routine *call)
+{
+    const int64_t values = call->operand[XG_SLOT_W].rows;
+    const int all = call->vectors && values >= xg_min_i64(call->m, call->n);
+    const int number =
+        (((int)call->name * XG_TYPE_COUNT + (int)call->type) * 2 + call->rotates) * 2 + all;
+    struct place at = {
+        .kind = XG_KIND_COUNT + number, .forms = 1, .prior = XG_TUNING_ROUTINE_VOTES};
+    at.first = (XG_KIND_COUNT * XG_FEEDBACK_FORMS + number) * XG_FEEDBACK_FLOPS;
+    at.size = size_class(xg_routine_flops(call), XG_ROUTINE_FLOPS_FLOOR);
+    at.class = at.first + at.size;
+    at.key = xg_feedback_key(at.kind, call->m, call->n, xg_max_i64(call->k, 1));
+    return at;
+}
+
+static struct place place_of(const struct xg_call *call)
+{
+    return call->problem ? place_of_problem(call->problem) : place_of_routine(call->routine);
 }
 
 static size_t set_of(uint32_t key)
@@ -79,20 +123,16 @@ static int way_of(const struct xg_feedback_shape *set, uint32_t key)
     return -1;
 }
 
-static const struct xg_feedback_shape *find_shape(const struct xg_feedback *feedback,
-                                                  const struct xg_problem *call)
+static const struct xg_feedback_shape *find_shape(const struct xg_feedback *feedback, uint32_t key)
 {
-    uint32_t key = key_of(call);
     const struct xg_feedback_shape *set = feedback->shapes[set_of(key)];
     int way = way_of(set, key);
     return way < 0 ? NULL : &set[way];
 }
 
 /* The shape's entry. A new shape becomes the first of its set, and the oldest one is dropped. */
-static struct xg_feedback_shape *take_shape(struct xg_feedback *feedback,
-                                            const struct xg_problem *call)
+static struct xg_feedback_shape *take_shape(struct xg_feedback *feedback, uint32_t key)
 {
-    uint32_t key = key_of(call);
     struct xg_feedback_shape *set = feedback->shapes[set_of(key)];
     int way = way_of(set, key);
     if (way >= 0)
@@ -110,12 +150,12 @@ static float blend(const struct xg_correction *correction, float above)
 }
 
 double xg_feedback_scale(const struct xg_feedback *feedback, enum xg_side side,
-                         const struct xg_problem *call)
+                         const struct xg_call *call)
 {
-    const struct xg_feedback_shape *shape = find_shape(feedback, call);
-    const struct xg_feedback_kind *kind = &feedback->kinds[xg_problem_kind(call)];
-    int class = class_of(call);
-    float ratio = blend(&kind->classes[side][class], kind->common[side][class / XG_FEEDBACK_FORMS]);
+    const struct place at = place_of(call);
+    const struct xg_feedback_shape *shape = find_shape(feedback, at.key);
+    float ratio =
+        blend(&feedback->classes[side][at.class], feedback->common[side][at.kind][at.size]);
     if (shape)
         ratio = blend(&shape->times[side], ratio);
     return exp((double)ratio);
@@ -124,10 +164,14 @@ double xg_feedback_scale(const struct xg_feedback *feedback, enum xg_side side,
 void xg_correction_add(struct xg_correction *correction, float above, float log_ratio)
 {
     bool surprising = log_ratio - blend(correction, above) > XG_TUNING_SURPRISE;
+    bool first = !correction->begun;
+    correction->begun = true;
     if (surprising && correction->doubts < (correction->weight < XG_TUNING_SURE_WEIGHT ? 1 : 2)) {
         correction->doubts++;
         return;
     }
+    if (first)
+        return;
     correction->weight = fminf(correction->weight + 1.0f, XG_TUNING_WEIGHT_MAX);
     float change = log_ratio - correction->log_ratio, share = 1.0f / correction->weight;
     bool odd = change < -XG_TUNING_ODD && correction->weight > XG_TUNING_SURE_WEIGHT;
@@ -140,60 +184,57 @@ void xg_correction_add(struct xg_correction *correction, float above, float log_
         correction->doubts--;
 }
 
-/* The median over the classes of about this size; the smaller size has some votes too. */
-static float common_of(const struct xg_correction *classes, int flops, float smaller)
+/* The median over a kind's classes of about this size; prior has some votes too. */
+static float common_of(const struct xg_correction *classes, const struct place *at, int size,
+                       float prior)
 {
-    float votes[3 * XG_FEEDBACK_FORMS + XG_TUNING_PRIOR_VOTES] = {smaller, smaller};
-    int count = XG_TUNING_PRIOR_VOTES, begin = flops > 0 ? flops - 1 : 0;
-    int end = flops + 2 < XG_FEEDBACK_FLOPS ? flops + 2 : XG_FEEDBACK_FLOPS;
-    for (int i = begin * XG_FEEDBACK_FORMS; i < end * XG_FEEDBACK_FORMS; i++) {
+    float votes[3 * XG_FEEDBACK_FORMS + XG_TUNING_PRIOR_VOTES] = {prior, prior};
+    int count = at->prior, begin = size > 0 ? size - 1 : 0;
+    int end = size + 2 < XG_FEEDBACK_FLOPS ? size + 2 : XG_FEEDBACK_FLOPS;
+    for (int i = begin * at->forms; i < end * at->forms; i++) {
         if (classes[i].weight == 0.0f)
             continue;
-        int at = count++;
-        for (; at > 0 && votes[at - 1] > classes[i].log_ratio; at--)
-            votes[at] = votes[at - 1];
-        votes[at] = classes[i].log_ratio;
+        int rank = count++;
+        for (; rank > 0 && votes[rank - 1] > classes[i].log_ratio; rank--)
+            votes[rank] = votes[rank - 1];
+        votes[rank] = classes[i].log_ratio;
     }
     return 0.5f * (votes[(count - 1) / 2] + votes[count / 2]);
 }
 
-void xg_feedback_account(struct xg_feedback *feedback, enum xg_side side,
-                         const struct xg_problem *call, double seconds)
+void xg_feedback_observe(struct xg_feedback *feedback, enum xg_side side,
+                         const struct xg_call *call, double predicted_s, double seconds)
 {
-    struct xg_feedback_shape *shape = take_shape(feedback, call);
+    if (!(seconds > 0.0) || !isfinite(seconds) || !(predicted_s > 0.0))
+        return;
+    const struct place at = place_of(call);
+    float log_ratio = (float)log(seconds / predicted_s);
+    log_ratio = fmaxf(fminf(log_ratio, XG_TUNING_RATIO_MAX), -XG_TUNING_RATIO_MAX);
+    float *common = feedback->common[side][at.kind];
+    struct xg_correction *class = &feedback->classes[side][at.class];
+    struct xg_correction *shape = &take_shape(feedback, at.key)->times[side];
+    xg_correction_add(shape, blend(class, common[at.size]), log_ratio);
+    struct xg_correction before = *class;
+    xg_correction_add(class, common[at.size], log_ratio);
+    float change = fabsf(class->log_ratio - before.log_ratio);
+    bool moved = before.weight == 0.0f || change > XG_TUNING_VOTE_CHANGE;
+    for (int i = 0; i < XG_FEEDBACK_FLOPS && moved; i++)
+        common[i] = common_of(&feedback->classes[side][at.first], &at, i,
+                              at.inherits && i > 0 ? common[i - 1] : 0.0f);
+}
+
+void xg_feedback_account(struct xg_feedback *feedback, enum xg_side side,
+                         const struct xg_call *call, double seconds)
+{
+    struct xg_feedback_shape *shape = take_shape(feedback, place_of(call).key);
     double rarer = 1.0 + shape->failed[side];
     shape->credit_s[side] += XG_TUNING_TRIAL_SHARE * seconds / (rarer * rarer);
 }
 
-void xg_feedback_observe(struct xg_feedback *feedback, enum xg_side side,
-                         const struct xg_problem *call, double predicted_s, double seconds)
+bool xg_feedback_dares(struct xg_feedback *feedback, enum xg_side side, const struct xg_call *call,
+                       double extra_s)
 {
-    if (!(seconds > 0.0) || !isfinite(seconds) || !(predicted_s > 0.0))
-        return;
-    struct xg_feedback_kind *kind = &feedback->kinds[xg_problem_kind(call)];
-    if (!kind->begun[side]) {
-        kind->begun[side] = true;
-        return;
-    }
-    float log_ratio = (float)log(seconds / predicted_s);
-    log_ratio = fmaxf(fminf(log_ratio, XG_TUNING_RATIO_MAX), -XG_TUNING_RATIO_MAX);
-    int class = class_of(call), flops = class / XG_FEEDBACK_FORMS;
-    float *common = kind->common[side];
-    struct xg_correction *classes = kind->classes[side];
-    struct xg_feedback_shape *shape = take_shape(feedback, call);
-    xg_correction_add(&shape->times[side], blend(&classes[class], common[flops]), log_ratio);
-    struct xg_correction before = classes[class];
-    xg_correction_add(&classes[class], common[flops], log_ratio);
-    float change = fabsf(classes[class].log_ratio - before.log_ratio);
-    bool moved = before.weight == 0.0f || change > XG_TUNING_VOTE_CHANGE;
-    for (int f = 0; f < XG_FEEDBACK_FLOPS && moved; f++)
-        common[f] = common_of(classes, f, f > 0 ? common[f - 1] : 0.0f);
-}
-
-bool xg_feedback_dares(struct xg_feedback *feedback, enum xg_side side,
-                       const struct xg_problem *call, double extra_s)
-{
-    struct xg_feedback_shape *shape = take_shape(feedback, call);
+    struct xg_feedback_shape *shape = take_shape(feedback, place_of(call).key);
     if (shape->credit_s[side] <= 0.0 || shape->credit_s[side] < extra_s)
         return false;
     shape->credit_s[side] = 0.0;
@@ -201,18 +242,18 @@ bool xg_feedback_dares(struct xg_feedback *feedback, enum xg_side side,
 }
 
 void xg_feedback_end_trial(struct xg_feedback *feedback, enum xg_side side,
-                           const struct xg_problem *call, double extra_s, bool better)
+                           const struct xg_call *call, double extra_s, bool better)
 {
-    struct xg_feedback_shape *shape = take_shape(feedback, call);
+    struct xg_feedback_shape *shape = take_shape(feedback, place_of(call).key);
     shape->failed[side] = better ? 0 : shape->failed[side] + 1;
     if (better)
         shape->credit_s[side] += extra_s;
 }
 
 double xg_feedback_weight(const struct xg_feedback *feedback, enum xg_side side,
-                          const struct xg_problem *call)
+                          const struct xg_call *call)
 {
-    const struct xg_feedback_shape *shape = find_shape(feedback, call);
-    const struct xg_feedback_kind *kind = &feedback->kinds[xg_problem_kind(call)];
-    return (double)(shape ? shape->times[side].weight : kind->classes[side][class_of(call)].weight);
+    const struct place at = place_of(call);
+    const struct xg_feedback_shape *shape = find_shape(feedback, at.key);
+    return (double)(shape ? shape->times[side].weight : feedback->classes[side][at.class].weight);
 }

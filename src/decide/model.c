@@ -198,7 +198,7 @@ static void state_as_one(struct xg_problem *one, struct xg_device_facts *facts)
     if (xg_route_is_one_by_one(one))
         *one = xg_problem_instance(one, 0);
     else if (one->batch)
-        facts->pieces = facts->residues = NULL; /* xg_route_may_emulate */
+        facts->pieces = facts->residues = NULL; /* may_emulate in route.c */
     one->batch = NULL;
 }
 

@@ -25,13 +25,6 @@ static const double RUNS_MAX = 4 << 20;
 
 /* --- A plan ---------------------------------------------------------------------------------- */
 
-double xg_plan_bytes(const struct xg_plan *plan)
-{
-    double elems = (double)plan->a_elems + (double)plan->b_elems +
-                   (double)plan->c_slots * (double)plan->tile_elems;
-    return elems * (double)plan->elem_bytes;
-}
-
 void xg_plan_fini(struct xg_plan *plan)
 {
     free(plan->loads);
@@ -39,21 +32,6 @@ void xg_plan_fini(struct xg_plan *plan)
     free(plan->tiles);
     free(plan->choices);
     *plan = (struct xg_plan){0};
-}
-
-int64_t xg_plan_rows(const struct xg_plan *plan, const struct xg_problem *call, int64_t i)
-{
-    return xg_min_i64(plan->tm, call->m - i * plan->tm);
-}
-
-int64_t xg_plan_columns(const struct xg_plan *plan, const struct xg_problem *call, int64_t j)
-{
-    return xg_min_i64(plan->tn, call->n - j * plan->tn);
-}
-
-int64_t xg_plan_depth(const struct xg_plan *plan, const struct xg_problem *call, int64_t l)
-{
-    return xg_min_i64(plan->tk, call->k - l * plan->tk);
 }
 
 struct xg_plan_panel xg_plan_panel(const struct xg_plan *plan, const struct xg_problem *call,
@@ -77,39 +55,6 @@ struct xg_plan_panel xg_plan_panel(const struct xg_plan *plan, const struct xg_p
     if (b == trans)
         return panel;
     return (struct xg_plan_panel){panel.column, panel.columns, panel.row, panel.rows};
-}
-
-/* Returns the index of the shape, which is added to the list if it is new; -1: no memory. */
-static int index_of(struct xg_plan *plan, const struct xg_shape *shape)
-{
-    int count = plan->choice_count;
-    for (int i = count; i-- > 0;)
-        if (xg_shape_is(&plan->choices[i].shape, shape))
-            return i;
-    if ((count & (count - 1)) == 0) { /* all places are taken */
-        struct xg_plan_choice *grown =
-            realloc(plan->choices, (size_t)xg_max_i64(1, 2 * count) * sizeof *grown);
-        if (!grown)
-            return -1;
-        plan->choices = grown;
-    }
-    plan->choices[count] = (struct xg_plan_choice){.shape = *shape};
-    return plan->choice_count++;
-}
-
-enum xg_status xg_plan_list_shapes(struct xg_plan *plan, const struct xg_problem *call)
-{
-    for (int64_t i = 0; i < plan->run_count; i++) {
-        struct xg_plan_run *run = &plan->runs[i];
-        const struct xg_plan_tile *tile = &plan->tiles[run->tile];
-        const int64_t m = call->batch ? xg_problem_instance_rows(call) : tile->rows;
-        const struct xg_shape shape =
-            xg_shape_of(call, m, tile->columns, xg_plan_depth(plan, call, run->l));
-        run->choice = index_of(plan, &shape);
-        if (run->choice < 0)
-            return XG_ERR_NOMEM;
-    }
-    return XG_OK;
 }
 
 /* --- Fitting memory ------------------------------------------------------------------------ */
@@ -277,6 +222,31 @@ static bool fit_group(struct xg_plan *plan, const struct xg_problem *call, doubl
     }
     set_group(plan, call, group);
     return true;
+}
+
+/* Uses a grid of smaller and smaller panels until they fit; the other cuts need operands that fit
+ * whole. */
+static bool fit(struct xg_plan *plan, const struct xg_problem *call,
+                const struct xg_plan_limits *limits, int64_t row_elems, struct group *group)
+{
+    const bool in_place = xg_problem_is_in_place(call);
+    const double bytes = (double)limits->device_bytes;
+    if (in_place && call->k > row_elems)
+        return false;
+    struct xg_tiling tiling = xg_tiling_choose(call, row_elems, limits->macs_per_byte);
+    for (;; tiling.panel_elems /= 2) {
+        set_panels(plan, call, &tiling, row_elems);
+        if ((double)plan->mt * (double)plan->nt * (double)plan->kt > RUNS_MAX)
+            return false;
+        if (fit_resident(plan, call, bytes, row_elems))
+            return true;
+        if ((in_place || tiling.kind == XG_TILING_GRID) && fit_group(plan, call, bytes, group))
+            return true;
+        if (!in_place)
+            tiling.kind = XG_TILING_GRID;
+        if (tiling.panel_elems < PANEL_ELEMS_MIN)
+            return false;
+    }
 }
 
 /* --- Building the lists -------------------------------------------------------------------- */
@@ -494,11 +464,64 @@ static void order_groups(struct builder *builder, const struct group *group)
         }
 }
 
-static enum xg_status build_lists(struct xg_plan *plan, const struct xg_problem *call,
-                                  const struct group *group, int64_t row_elems)
+/* Fills the lists of a problem that is not a batch. Returns false if there is no memory. */
+static bool order_tiles(struct xg_plan *plan, const struct xg_problem *call,
+                        const struct group *group, int64_t row_elems)
 {
-    struct span *spans = NULL;
     struct builder builder = {.plan = plan, .call = call};
+    struct span *spans =
+        plan->resident ? malloc((size_t)(plan->mt * plan->nt) * sizeof *spans) : NULL;
+    bool a = cache_init(&builder.a, false, plan->mt, plan->kt, plan->a_slots);
+    bool b = plan->b_is_a || cache_init(&builder.b, true, plan->nt, plan->kt, plan->b_slots);
+    bool there = a && b && (spans || !plan->resident);
+    if (there && plan->resident)
+        order_resident(&builder, spans,
+                       order_strips(plan, call->uplo, strip_panels(plan, row_elems), spans));
+    else if (there)
+        order_groups(&builder, group);
+    free(spans);
+    cache_fini(&builder.a);
+    cache_fini(&builder.b);
+    return there;
+}
+
+/* Returns the index of the shape, which is added to the list if it is new; -1: no memory. */
+static int index_of(struct xg_plan *plan, const struct xg_shape *shape)
+{
+    int count = plan->choice_count;
+    for (int i = count; i-- > 0;)
+        if (xg_shape_is(&plan->choices[i].shape, shape))
+            return i;
+    if ((count & (count - 1)) == 0) { /* all places are taken */
+        struct xg_plan_choice *grown =
+            realloc(plan->choices, (size_t)xg_max_i64(1, 2 * count) * sizeof *grown);
+        if (!grown)
+            return -1;
+        plan->choices = grown;
+    }
+    plan->choices[count] = (struct xg_plan_choice){.shape = *shape};
+    return plan->choice_count++;
+}
+
+/* Lists the different shapes of the runs, and gives each run the index of its own. Returns false if
+ * there is no memory. */
+static bool list_shapes(struct xg_plan *plan, const struct xg_problem *call)
+{
+    for (int64_t i = 0; i < plan->run_count; i++) {
+        struct xg_plan_run *run = &plan->runs[i];
+        const struct xg_plan_tile *tile = &plan->tiles[run->tile];
+        const int64_t m = call->batch ? xg_problem_instance_rows(call) : tile->rows;
+        const struct xg_shape shape =
+            xg_shape_of(call, m, tile->columns, xg_plan_depth(plan, call, run->l));
+        run->choice = index_of(plan, &shape);
+        if (run->choice < 0)
+            return false;
+    }
+    return true;
+}
+
+static bool allocate_lists(struct xg_plan *plan, const struct xg_problem *call)
+{
     int64_t tiles = plan->mt * plan->nt, runs = tiles * plan->kt;
     int64_t loads = plan->resident                ? (plan->mt + plan->nt) * plan->kt
                     : xg_problem_is_rank_2k(call) ? 6 * runs /* loads of need_pair for each
@@ -507,27 +530,22 @@ static enum xg_status build_lists(struct xg_plan *plan, const struct xg_problem 
     plan->loads = malloc((size_t)loads * sizeof *plan->loads);
     plan->runs = malloc((size_t)runs * sizeof *plan->runs);
     plan->tiles = malloc((size_t)tiles * sizeof *plan->tiles);
-    bool a = cache_init(&builder.a, false, plan->mt, plan->kt, plan->a_slots);
-    bool b = plan->b_is_a || cache_init(&builder.b, true, plan->nt, plan->kt, plan->b_slots);
-    enum xg_status status = XG_ERR_NOMEM;
-    if (plan->resident)
-        spans = malloc((size_t)tiles * sizeof *spans);
-    if (!plan->loads || !plan->runs || !plan->tiles || !a || !b || (plan->resident && !spans))
-        goto fini;
-    if (plan->resident)
-        order_resident(&builder, spans,
-                       order_strips(plan, call->uplo, strip_panels(plan, row_elems), spans));
-    else
-        order_groups(&builder, group);
+    return plan->loads && plan->runs && plan->tiles;
+}
+
+static bool build_lists(struct xg_plan *plan, const struct xg_problem *call,
+                        const struct group *group, int64_t row_elems)
+{
+    if (!allocate_lists(plan, call))
+        return false;
+    if (call->batch)
+        xg_plan_batch_order(plan, call);
+    else if (!order_tiles(plan, call, group, row_elems))
+        return false;
     for (int64_t i = 0; i < plan->load_count; i++)
         if (plan->loads[i].after_run >= 0)
             plan->runs[plan->loads[i].after_run].spends = true;
-    status = xg_plan_list_shapes(plan, call);
-fini:
-    free(spans);
-    cache_fini(&builder.a);
-    cache_fini(&builder.b);
-    return status;
+    return list_shapes(plan, call);
 }
 
 enum xg_status xg_plan_init(struct xg_plan *plan, const struct xg_problem *call,
@@ -535,36 +553,15 @@ enum xg_status xg_plan_init(struct xg_plan *plan, const struct xg_problem *call,
 {
     struct xg_plan draft = {.elem_bytes = (int64_t)xg_problem_elem_bytes(call)};
     struct group group = {0};
-    if (call->batch)
-        return xg_plan_batch(plan, call, limits);
-    int64_t row_elems =
+    const int64_t row_elems =
         (int64_t)(limits->row_bytes / xg_problem_elem_bytes(call)) & ~(int64_t)(ROW_STEP - 1);
-    double bytes = (double)limits->device_bytes;
-
-    /* Uses a grid of smaller and smaller panels until they fit; the other cuts need operands that
-     * fit whole. */
-    bool in_place = xg_problem_is_in_place(call);
-    if (in_place && call->k > row_elems)
+    if (call->batch ? !xg_plan_batch_fit(&draft, call, limits)
+                    : !fit(&draft, call, limits, row_elems, &group))
         return XG_DECLINED;
-    struct xg_tiling tiling = xg_tiling_choose(call, row_elems, limits->macs_per_byte);
-    for (;; tiling.panel_elems /= 2) {
-        set_panels(&draft, call, &tiling, row_elems);
-        if ((double)draft.mt * (double)draft.nt * (double)draft.kt > RUNS_MAX)
-            return XG_DECLINED;
-        if (fit_resident(&draft, call, bytes, row_elems))
-            break;
-        if ((in_place || tiling.kind == XG_TILING_GRID) && fit_group(&draft, call, bytes, &group))
-            break;
-        if (!in_place)
-            tiling.kind = XG_TILING_GRID;
-        if (tiling.panel_elems < PANEL_ELEMS_MIN)
-            return XG_DECLINED;
-    }
     draft.device_bytes = (size_t)xg_plan_bytes(&draft);
-    enum xg_status status = build_lists(&draft, call, &group, row_elems);
-    if (status != XG_OK) {
+    if (!build_lists(&draft, call, &group, row_elems)) {
         xg_plan_fini(&draft);
-        return status;
+        return XG_ERR_NOMEM;
     }
     *plan = draft;
     return XG_OK;

@@ -120,21 +120,37 @@ enum xg_status xg_plan_init(struct xg_plan *plan, const struct xg_problem *call,
                             const struct xg_plan_limits *limits);
 void xg_plan_fini(struct xg_plan *plan);
 
-/* xg_plan_init for a batch (plan_batch.c). */
-enum xg_status xg_plan_batch(struct xg_plan *plan, const struct xg_problem *call,
-                             const struct xg_plan_limits *limits);
-
-/* Lists the different shapes of the plan's runs, and gives each run the index of its own. Returns
- * XG_OK, XG_ERR_NOMEM. */
-enum xg_status xg_plan_list_shapes(struct xg_plan *plan, const struct xg_problem *call);
+/* The parts of xg_plan_init for a batch (plan_batch.c). The first chooses the instances of a tile
+ * and the slots; it returns false if no choice fits the limits. The second fills the lists: two
+ * loads, a run and a tile for each of the mt tiles. */
+bool xg_plan_batch_fit(struct xg_plan *plan, const struct xg_problem *call,
+                       const struct xg_plan_limits *limits);
+void xg_plan_batch_order(struct xg_plan *plan, const struct xg_problem *call);
 
 /* The bytes of operands and tiles on the device: device_bytes, after all sizes are chosen. */
-double xg_plan_bytes(const struct xg_plan *plan);
+static inline double xg_plan_bytes(const struct xg_plan *plan)
+{
+    double elems = (double)plan->a_elems + (double)plan->b_elems +
+                   (double)plan->c_slots * (double)plan->tile_elems;
+    return elems * (double)plan->elem_bytes;
+}
 
 /* The extents of panel row i, panel column j and slice l; the last one may be shorter. */
-int64_t xg_plan_rows(const struct xg_plan *plan, const struct xg_problem *call, int64_t i);
-int64_t xg_plan_columns(const struct xg_plan *plan, const struct xg_problem *call, int64_t j);
-int64_t xg_plan_depth(const struct xg_plan *plan, const struct xg_problem *call, int64_t l);
+static inline int64_t xg_plan_rows(const struct xg_plan *plan, const struct xg_problem *call,
+                                   int64_t i)
+{
+    return xg_min_i64(plan->tm, call->m - i * plan->tm);
+}
+static inline int64_t xg_plan_columns(const struct xg_plan *plan, const struct xg_problem *call,
+                                      int64_t j)
+{
+    return xg_min_i64(plan->tn, call->n - j * plan->tn);
+}
+static inline int64_t xg_plan_depth(const struct xg_plan *plan, const struct xg_problem *call,
+                                    int64_t l)
+{
+    return xg_min_i64(plan->tk, call->k - l * plan->tk);
+}
 
 /* The rows and columns of a load in its operand as stored; for a batch, in all instances one below
  * the other. */

@@ -5,7 +5,6 @@
  * progress at once.
  */
 #include <math.h>
-#include <stdlib.h>
 
 #include "decide/plan.h"
 
@@ -44,17 +43,24 @@ static int64_t choose_instances(const struct xg_problem *call)
     return (int64_t)fmax(1, ceil(count / tiles));
 }
 
-/* Tries fewer slots, and then smaller tiles, until they fit. */
-static bool fit(struct xg_plan *plan, const struct xg_problem *call, double bytes)
+bool xg_plan_batch_fit(struct xg_plan *plan, const struct xg_problem *call,
+                       const struct xg_plan_limits *limits)
 {
-    for (int64_t instances = choose_instances(call);; instances /= 2)
+    const int64_t widest = xg_max_i64(call->n, xg_max_i64(xg_problem_stored(call, false).columns,
+                                                          xg_problem_stored(call, true).columns));
+    plan->tn = call->n;
+    plan->tk = call->k;
+    plan->nt = plan->kt = 1;
+    if (xg_plan_ld(widest) > (int64_t)limits->row_bytes / plan->elem_bytes)
+        return false;
+    /* Tries fewer slots, and then smaller tiles, until they fit. */
+    for (int64_t instances = choose_instances(call); instances >= 1; instances /= 2)
         for (int slots = SLOTS_WANTED; slots >= SLOTS_MIN; slots--) {
-            if (instances < 1)
-                return false;
             place(plan, call, instances, slots);
-            if (xg_plan_bytes(plan) <= bytes)
+            if (xg_plan_bytes(plan) <= (double)limits->device_bytes)
                 return true;
         }
+    return false;
 }
 
 static void add_load(struct xg_plan *plan, int64_t tile, bool b)
@@ -70,7 +76,7 @@ static void add_load(struct xg_plan *plan, int64_t tile, bool b)
     };
 }
 
-static void build_lists(struct xg_plan *plan, const struct xg_problem *call)
+void xg_plan_batch_order(struct xg_plan *plan, const struct xg_problem *call)
 {
     const int slots = plan->c_slots;
     for (int64_t tile = 0; tile < plan->mt; tile++) {
@@ -86,7 +92,6 @@ static void build_lists(struct xg_plan *plan, const struct xg_problem *call)
             .b_offset_elems = loads[1].offset_elems,
             .first = true,
             .last = true,
-            .spends = tile + slots < plan->mt,
         };
         plan->tiles[tile] = (struct xg_plan_tile){
             .row = tile * plan->tm,
@@ -98,34 +103,4 @@ static void build_lists(struct xg_plan *plan, const struct xg_problem *call)
         };
     }
     plan->run_count = plan->tile_count = plan->mt;
-}
-
-enum xg_status xg_plan_batch(struct xg_plan *plan, const struct xg_problem *call,
-                             const struct xg_plan_limits *limits)
-{
-    struct xg_plan draft = {.elem_bytes = (int64_t)xg_problem_elem_bytes(call),
-                            .tn = call->n,
-                            .tk = call->k,
-                            .nt = 1,
-                            .kt = 1};
-    int64_t widest = xg_max_i64(call->n, xg_max_i64(xg_problem_stored(call, false).columns,
-                                                    xg_problem_stored(call, true).columns));
-    if (xg_plan_ld(widest) > (int64_t)limits->row_bytes / draft.elem_bytes ||
-        !fit(&draft, call, (double)limits->device_bytes))
-        return XG_DECLINED;
-    draft.device_bytes = (size_t)xg_plan_bytes(&draft);
-    draft.loads = malloc(2 * (size_t)draft.mt * sizeof *draft.loads);
-    draft.runs = malloc((size_t)draft.mt * sizeof *draft.runs);
-    draft.tiles = malloc((size_t)draft.mt * sizeof *draft.tiles);
-    if (!draft.loads || !draft.runs || !draft.tiles) {
-        xg_plan_fini(&draft);
-        return XG_ERR_NOMEM;
-    }
-    build_lists(&draft, call);
-    if (xg_plan_list_shapes(&draft, call) != XG_OK) {
-        xg_plan_fini(&draft);
-        return XG_ERR_NOMEM;
-    }
-    *plan = draft;
-    return XG_OK;
 }

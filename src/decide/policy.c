@@ -17,15 +17,29 @@ static enum xg_side other(enum xg_side side)
     return side == XG_SIDE_CPU ? XG_SIDE_GPU : XG_SIDE_CPU;
 }
 
+static void ask_model(struct xg_policy *policy, const struct xg_conf *conf,
+                      const struct xg_call *call, struct xg_decision *decision)
+{
+    const struct xg_model *model = &policy->model;
+    double *model_s = decision->model_s;
+    if (call->problem) {
+        struct xg_route route;
+        const int cores_left = conf->reproducible ? INT_MAX : decision->stage_threads;
+        model_s[XG_SIDE_CPU] = xg_model_cpu_seconds(model, call->problem);
+        model_s[XG_SIDE_GPU] =
+            xg_model_route_seconds(model, conf, cores_left, call->problem, &policy->recent, &route);
+    } else {
+        model_s[XG_SIDE_CPU] = xg_routine_cpu_seconds(model, call->routine);
+        model_s[XG_SIDE_GPU] = xg_routine_gpu_seconds(model, call->routine);
+        decision->decomposes = xg_routine_decomposes(model, call->routine, xg_conf_insists(conf));
+    }
+}
+
 static void predict(struct xg_policy *policy, const struct xg_conf *conf,
-                    const struct xg_problem *call, const struct xg_situation *now,
+                    const struct xg_call *call, const struct xg_situation *now,
                     struct xg_decision *decision)
 {
-    struct xg_route route;
-    const int cores_left = conf->reproducible ? INT_MAX : decision->stage_threads;
-    decision->model_s[XG_SIDE_CPU] = xg_model_cpu_seconds(&policy->model, call);
-    decision->model_s[XG_SIDE_GPU] =
-        xg_model_route_seconds(&policy->model, conf, cores_left, call, &policy->recent, &route);
+    ask_model(policy, conf, call, decision);
     decision->cpu_s = decision->model_s[XG_SIDE_CPU];
     decision->gpu_s = decision->model_s[XG_SIDE_GPU];
     if (conf->reproducible)
@@ -52,10 +66,10 @@ static void see_crowd(struct xg_policy *policy, const struct xg_conf *conf,
 }
 
 bool xg_policy_is_settled(const struct xg_policy *policy, const struct xg_conf *conf, bool ready,
-                          const struct xg_problem *call, const struct xg_decision *decision)
+                          const struct xg_call *call, const struct xg_decision *decision)
 {
     const struct xg_feedback *feedback = &policy->feedback;
-    return !conf->reproducible && decision->cpu_s < XG_TUNING_SETTLED_S &&
+    return call->problem && !conf->reproducible && decision->cpu_s < XG_TUNING_SETTLED_S &&
            decision->gpu_s >= XG_TUNING_GPU_FRACTION * decision->cpu_s &&
            !(decision->wakes && policy->phase.side == XG_SIDE_GPU) &&
            xg_feedback_weight(feedback, XG_SIDE_CPU, call) >= XG_TUNING_SURE_WEIGHT &&
@@ -73,8 +87,8 @@ static enum xg_side choose_in_phase(struct xg_policy *policy, const struct xg_de
     return loss_s > xg_phase_disturbs_s(phase) ? XG_SIDE_CPU : side;
 }
 
-/* The side of a product that wakes no threads: the GPU if it finishes there first, though threads
- * may still spin for that long. */
+/* The side of a routine or of a product that wakes no threads: the GPU if it finishes there first,
+ * though threads may still spin for that long. */
 static enum xg_side choose_alone(const struct xg_decision *decision, double spins_s)
 {
     double saved_s = XG_TUNING_GPU_FRACTION * decision->cpu_s - decision->gpu_s;
@@ -84,20 +98,20 @@ static enum xg_side choose_alone(const struct xg_decision *decision, double spin
 /* What a trial of the other side may cost: the difference of the times, and the delay by spinning
  * threads. */
 static double trial_s(const struct xg_policy *policy, enum xg_side side,
-                      const struct xg_decision *decision)
+                      const struct xg_decision *decision, double spins_s)
 {
     double extra_s = fabs(decision->cpu_s - decision->gpu_s);
     if (side == XG_SIDE_CPU)
-        return extra_s + xg_phase_spins_s(&policy->phase, decision->begin_s);
+        return extra_s + spins_s;
     return extra_s + (decision->wakes ? policy->phase.spin_s : 0.0);
 }
 
 /* The side, or a trial of the other one. A trial of the GPU that ends before the CPU library's
  * threads sleep would teach nothing, so the trial begins a phase. */
-static enum xg_side choose(struct xg_policy *policy, const struct xg_problem *call,
+static enum xg_side choose(struct xg_policy *policy, const struct xg_call *call,
                            struct xg_decision *decision)
 {
-    double spins_s = xg_phase_spins_s(&policy->phase, decision->begin_s);
+    double spins_s = call->problem ? xg_phase_spins_s(&policy->phase, decision->begin_s) : 0.0;
     enum xg_side faster, side;
     if (decision->wakes) {
         faster = decision->gpu_s < decision->cpu_s ? XG_SIDE_GPU : XG_SIDE_CPU;
@@ -106,7 +120,7 @@ static enum xg_side choose(struct xg_policy *policy, const struct xg_problem *ca
         faster = choose_alone(decision, 0.0);
         side = choose_alone(decision, spins_s);
     }
-    double extra_s = trial_s(policy, side, decision);
+    double extra_s = trial_s(policy, side, decision, spins_s);
     decision->reason = side == faster ? XG_REASON_MODEL : XG_REASON_PHASE;
     if (!xg_feedback_dares(&policy->feedback, side, call, extra_s))
         return side;
@@ -118,7 +132,7 @@ static enum xg_side choose(struct xg_policy *policy, const struct xg_problem *ca
 }
 
 void xg_policy_choose(struct xg_policy *policy, const struct xg_conf *conf,
-                      const struct xg_problem *call, struct xg_decision *decision)
+                      const struct xg_call *call, struct xg_decision *decision)
 {
     decision->reason = XG_REASON_MODEL;
     enum xg_side side =
@@ -164,9 +178,10 @@ static int threads_on_cpu(const struct xg_policy *policy, const struct xg_proble
     return now->cpu_threads ? now->cpu_threads : policy->model.cpu_threads;
 }
 
-void xg_policy_see(struct xg_policy *policy, const struct xg_conf *conf,
-                   const struct xg_problem *call, const struct xg_situation *now,
-                   struct xg_decision *decision)
+/* The product's threads, and those of the whole program. */
+static void see_threads(struct xg_policy *policy, const struct xg_conf *conf,
+                        const struct xg_problem *call, const struct xg_situation *now,
+                        struct xg_decision *decision)
 {
     decision->cpu_threads = threads_on_cpu(policy, call, now);
     decision->wakes = decision->cpu_threads > 1 && now->spin_s > 0.0;
@@ -177,38 +192,48 @@ void xg_policy_see(struct xg_policy *policy, const struct xg_conf *conf,
     see_crowd(policy, conf, now, decision);
     if (decision->crowded)
         decision->stage_threads = 1;
+}
+
+void xg_policy_see(struct xg_policy *policy, const struct xg_conf *conf, const struct xg_call *call,
+                   const struct xg_situation *now, struct xg_decision *decision)
+{
+    decision->crowd = 1.0;
+    if (call->problem)
+        see_threads(policy, conf, call->problem, now, decision);
     predict(policy, conf, call, now, decision);
 }
 
 /* --- Observations -------------------------------------------------------------------------- */
 
 /* Tiny products teach nothing: their time is overhead, and they need no decision. */
-static bool teaches(const struct xg_problem *call, double seconds)
+static bool teaches(const struct xg_problem *call)
 {
-    return xg_policy_mnk(call) >= XG_TUNING_FLOOR_LEAST_MNK && seconds > 0.0 && isfinite(seconds);
+    return !call || xg_policy_mnk(call) >= XG_TUNING_FLOOR_LEAST_MNK;
 }
 
-static void learn_cpu(struct xg_policy *policy, const struct xg_problem *call,
-                      const struct xg_decision *decision, double seconds)
+/* A longer time of a product among spinning threads says nothing about the GPU. */
+static bool is_disturbed(const struct xg_policy *policy, const struct xg_call *call,
+                         const struct xg_decision *decision, double seconds)
 {
-    double predicted_s = decision->model_s[XG_SIDE_CPU];
-    xg_feedback_observe(&policy->feedback, XG_SIDE_CPU, call, predicted_s, seconds);
-    if (xg_policy_mnk(call) <= XG_TUNING_FLOOR_MNK)
+    if (!call->problem || xg_phase_spins_s(&policy->phase, decision->begin_s) == 0.0)
+        return false;
+    return seconds >=
+           decision->model_s[XG_SIDE_GPU] * xg_feedback_scale(&policy->feedback, XG_SIDE_GPU, call);
+}
+
+static void learn(struct xg_policy *policy, enum xg_side side, const struct xg_call *call,
+                  const struct xg_decision *decision, double seconds)
+{
+    double predicted_s = decision->model_s[side];
+    if (side == XG_SIDE_GPU && is_disturbed(policy, call, decision, seconds))
+        return;
+    xg_feedback_observe(&policy->feedback, side, call, predicted_s, seconds);
+    if (side == XG_SIDE_CPU && call->problem && xg_policy_mnk(call->problem) <= XG_TUNING_FLOOR_MNK)
         xg_correction_add(&policy->small, 0.0f, (float)log(seconds / predicted_s));
 }
 
-/* A longer time among spinning threads says nothing about the GPU. */
-static void learn_gpu(struct xg_policy *policy, const struct xg_problem *call,
-                      const struct xg_decision *decision, double seconds)
-{
-    double predicted_s = decision->model_s[XG_SIDE_GPU];
-    double expected_s = predicted_s * xg_feedback_scale(&policy->feedback, XG_SIDE_GPU, call);
-    if (xg_phase_spins_s(&policy->phase, decision->begin_s) == 0.0 || seconds < expected_s)
-        xg_feedback_observe(&policy->feedback, XG_SIDE_GPU, call, predicted_s, seconds);
-}
-
 /* A trial spends what the other side has earned; every other product earns. */
-static void account(struct xg_policy *policy, enum xg_side side, const struct xg_problem *call,
+static void account(struct xg_policy *policy, enum xg_side side, const struct xg_call *call,
                     const struct xg_decision *decision, double seconds)
 {
     enum xg_side decided = decision->place == XG_PLACE_CPU ? XG_SIDE_CPU : XG_SIDE_GPU;
@@ -221,7 +246,7 @@ static void account(struct xg_policy *policy, enum xg_side side, const struct xg
     xg_feedback_end_trial(&policy->feedback, other(side), call, decision->trial_s, all_s < other_s);
 }
 
-void xg_policy_observe(struct xg_policy *policy, enum xg_side side, const struct xg_problem *call,
+void xg_policy_observe(struct xg_policy *policy, enum xg_side side, const struct xg_call *call,
                        const struct xg_decision *decision, double seconds, double now_s)
 {
     double expected_s = side == XG_SIDE_CPU ? decision->cpu_s : decision->gpu_s;
@@ -233,11 +258,8 @@ void xg_policy_observe(struct xg_policy *policy, enum xg_side side, const struct
         .expected_s = expected_s,
         .other_s = side == XG_SIDE_CPU ? decision->gpu_s : decision->cpu_s,
     };
-    if (teaches(call, seconds) && decision->cpu_s > 0.0) {
-        if (side == XG_SIDE_CPU)
-            learn_cpu(policy, call, decision, seconds);
-        else
-            learn_gpu(policy, call, decision, seconds);
+    if (teaches(call->problem) && seconds > 0.0 && isfinite(seconds) && decision->cpu_s > 0.0) {
+        learn(policy, side, call, decision, seconds);
         account(policy, side, call, decision,
                 loops_s + fmin(seconds, XG_TUNING_STOPPED * expected_s));
     }

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* The side for a product whose device is ready, and what is learnt from products. Pure. */
+/* The side for a call whose device is ready, and what is learnt from calls. Pure. */
 #ifndef XG_POLICY_H
 #define XG_POLICY_H
 
-#include "base/problem.h"
+#include "base/call.h"
 #include "decide/decision.h"
 
 /* m * n * k. */
 double xg_policy_mnk(const struct xg_problem *call);
 
 /* Fills the threads, the crowd and the predictions of *decision. */
-void xg_policy_see(struct xg_policy *policy, const struct xg_conf *conf,
-                   const struct xg_problem *call, const struct xg_situation *now,
-                   struct xg_decision *decision);
+void xg_policy_see(struct xg_policy *policy, const struct xg_conf *conf, const struct xg_call *call,
+                   const struct xg_situation *now, struct xg_decision *decision);
 
 /* The place and the reason, once all is ready: the phase's side, the faster one, or a trial. */
 void xg_policy_choose(struct xg_policy *policy, const struct xg_conf *conf,
-                      const struct xg_problem *call, struct xg_decision *decision);
+                      const struct xg_call *call, struct xg_decision *decision);
 
 /*
  * Whether the next calls of a shape that stays on the CPU need no decision. A decision takes time
@@ -25,13 +24,13 @@ void xg_policy_choose(struct xg_policy *policy, const struct xg_conf *conf,
  * every call decides for itself.
  */
 bool xg_policy_is_settled(const struct xg_policy *policy, const struct xg_conf *conf, bool ready,
-                          const struct xg_problem *call, const struct xg_decision *decision);
+                          const struct xg_call *call, const struct xg_decision *decision);
 
 /* What products must have missed before the GPU starts for them. */
 double xg_policy_start_price_s(const struct xg_policy *policy, const struct xg_decision *decision);
 
-/* Learns from a product that has ended, as xg_decide_observe. */
-void xg_policy_observe(struct xg_policy *policy, enum xg_side side, const struct xg_problem *call,
+/* Learns from a call that has ended, as xg_decide_observe. */
+void xg_policy_observe(struct xg_policy *policy, enum xg_side side, const struct xg_call *call,
                        const struct xg_decision *decision, double seconds, double now_s);
 
 /* xg_decide_floor_mnk in mode auto. */

@@ -24,7 +24,9 @@ static const struct xg_kernel *named_pieces(const char *name)
     return is_of_pieces(row) ? row : NULL;
 }
 
-bool xg_route_may_emulate(const struct xg_problem *call)
+/* Whether pieces or residues may compute the problem: cuBLAS computes problems in place and with a
+ * complex alpha, and SYR2K and batches of small instances use other kernels. */
+static bool may_emulate(const struct xg_problem *call)
 {
     return !xg_problem_is_in_place(call) && call->alpha_im == 0 && !xg_problem_is_rank_2k(call) &&
            (!call->batch || xg_route_is_one_by_one(call));
@@ -89,7 +91,7 @@ static void choose_whole(struct xg_route *route, struct xg_recent *recent,
         ways_of(recent, &route->facts, route->math, route->kernel_name, &route->shape);
     /* If a complex problem's residues do not fit, only cuBLAS is left. */
     route->pieces =
-        ways.pieces.row && xg_route_may_emulate(call) &&
+        ways.pieces.row && may_emulate(call) &&
         (ways.kernel.row ? ways.named || arithmetic_binds(&route->facts, ways.kernel, call)
                          : !xg_type_is_complex(call->type));
     route->whole = route->pieces ? ways.pieces : ways.kernel;

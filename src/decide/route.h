@@ -44,10 +44,6 @@ enum xg_sums xg_route_sums(const struct xg_route *route, const struct xg_problem
 struct xg_choice xg_route_resident(const struct xg_device_facts *facts, enum xg_math math,
                                    const char *kernel_name, const struct xg_shape *shape);
 
-/* Whether pieces or residues may compute the problem: cuBLAS computes problems in place and with a
- * complex alpha, and SYR2K and batches of small instances use other kernels. */
-bool xg_route_may_emulate(const struct xg_problem *call);
-
 /* Whether the instances of a batch are large enough to run as separate problems, one after the
  * other. As a separate problem an instance is cut into tiles and may be computed from pieces. */
 bool xg_route_is_one_by_one(const struct xg_problem *call);

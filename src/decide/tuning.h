@@ -134,4 +134,8 @@
  * memory would decide for all others (the unit test of feedback). */
 #define XG_TUNING_PRIOR_VOTES 2
 
+/* Votes of the model among a routine's sizes. With two, one size would say nothing of the next one,
+ * and a program may make six calls (the unit test of routine). */
+#define XG_TUNING_ROUTINE_VOTES 1
+
 #endif

@@ -52,7 +52,7 @@ static struct {
     int count;
     _Atomic int ready; /* a futex */
     _Alignas(64) char stack[16 << 10];
-} heir;
+} second;
 
 /* --- Is it possible? ----------------------------------------------------------------------- */
 
@@ -170,8 +170,8 @@ void xg_teardown_refuse(void)
 UNCHECKED static void close_other_files(void)
 {
     unsigned from = 0;
-    for (int i = 0; i < heir.count; i++) {
-        unsigned kept = (unsigned)heir.files[i];
+    for (int i = 0; i < second.count; i++) {
+        unsigned kept = (unsigned)second.files[i];
         if (kept > from)
             syscall(CALL_CLOSE_RANGE, from, kept - 1, 0);
         from = kept + 1;
@@ -181,8 +181,8 @@ UNCHECKED static void close_other_files(void)
 
 UNCHECKED static void tell_ready(void)
 {
-    atomic_store(&heir.ready, 1);
-    syscall(SYS_futex, &heir.ready, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    atomic_store(&second.ready, 1);
+    syscall(SYS_futex, &second.ready, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
 /*
@@ -194,7 +194,7 @@ UNCHECKED static int outlive(void *unused)
     (void)unused;
     syscall(SYS_prctl, PR_SET_NAME, name, 0, 0, 0);
     close_other_files();
-    int program = (int)syscall(CALL_PIDFD_OPEN, heir.program, 0);
+    int program = (int)syscall(CALL_PIDFD_OPEN, second.program, 0);
     if (program < 0 || syscall(SYS_chdir, "/") != 0) {
         tell_ready();
         syscall(SYS_exit, 0);
@@ -217,10 +217,10 @@ struct entry { /* linux_dirent64 */
 /* Keeps the files in the order of their numbers. */
 static void add_file(int file)
 {
-    int at = heir.count++;
-    for (; at > 0 && heir.files[at - 1] > file; at--)
-        heir.files[at] = heir.files[at - 1];
-    heir.files[at] = file;
+    int at = second.count++;
+    for (; at > 0 && second.files[at - 1] > file; at--)
+        second.files[at] = second.files[at - 1];
+    second.files[at] = file;
 }
 
 static void list_files(const char *files)
@@ -228,9 +228,9 @@ static void list_files(const char *files)
     static _Alignas(struct entry) char entries[8192];
     int folder = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     long bytes;
-    heir.count = 0;
+    second.count = 0;
     while (folder >= 0 && (bytes = syscall(SYS_getdents64, folder, entries, sizeof entries)) > 0)
-        for (long at = 0; at < bytes && heir.count < FILES_MAX;) {
+        for (long at = 0; at < bytes && second.count < FILES_MAX;) {
             const struct entry *entry = (const struct entry *)(entries + at);
             char path[256];
             ssize_t length = readlinkat(folder, entry->name, path, sizeof path);
@@ -245,8 +245,8 @@ static void list_files(const char *files)
 static void wait_until_ready(void)
 {
     struct timespec most = {.tv_nsec = READY_MS * 1000000L};
-    for (int tries = 0; tries < 3 && !atomic_load(&heir.ready); tries++)
-        syscall(SYS_futex, &heir.ready, FUTEX_WAIT_PRIVATE, 0, &most, NULL, 0);
+    for (int tries = 0; tries < 3 && !atomic_load(&second.ready); tries++)
+        syscall(SYS_futex, &second.ready, FUTEX_WAIT_PRIVATE, 0, &most, NULL, 0);
 }
 
 pid_t xg_teardown_leave(const char *files)
@@ -256,13 +256,14 @@ pid_t xg_teardown_leave(const char *files)
     if (!atomic_compare_exchange_strong(&prepared, &(pid_t){program}, 0) || filters_itself() ||
         is_large())
         return 0;
-    heir.program = program;
+    second.program = program;
     list_files(files);
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     /* The program gets no SIGCHLD, and its own wait() does not see the process either. */
-    pid_t created = heir.count ? clone(outlive, heir.stack + sizeof heir.stack, CLONE_VM, NULL) : 0;
+    pid_t created =
+        second.count ? clone(outlive, second.stack + sizeof second.stack, CLONE_VM, NULL) : 0;
     if (created > 0)
         wait_until_ready();
     pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -146,7 +146,7 @@ static ssize_t read_file(const char *path, char *text, size_t size)
 
 /* Whether the process has executed a program since it was forked; sets its start. The name in
  * parentheses may hold any character, so the fields are counted from the last parenthesis. */
-static bool has_executed(double *started_s)
+static bool has_executed(int64_t *started_ms)
 {
     enum { FORKED_NOT_EXECUTED = 0x40, FLAGS = 9, START = 22 };
     char text[1024];
@@ -158,7 +158,7 @@ static bool has_executed(double *started_s)
         if (field == FLAGS)
             flags = strtoul(at, NULL, 10);
         else if (field == START)
-            *started_s = (double)strtoull(at, NULL, 10) / (double)sysconf(_SC_CLK_TCK);
+            *started_ms = strtoll(at, NULL, 10) * 1000 / sysconf(_SC_CLK_TCK);
         at = strchr(at, ' ');
         at += at != NULL;
     }
@@ -193,14 +193,14 @@ size_t xg_program_write(char text[XG_PROGRAM_TEXT_BYTES], const char *executable
     return wrote > 0 && wrote < XG_PROGRAM_TEXT_BYTES ? (size_t)wrote : 0;
 }
 
-size_t xg_program_describe(char text[XG_PROGRAM_TEXT_BYTES], double *started_s)
+size_t xg_program_describe(char text[XG_PROGRAM_TEXT_BYTES], int64_t *started_ms)
 {
     enum { ARGUMENTS = 64 };
     char executable[PATH_MAX], line[PATH_MAX];
     const char *argv[ARGUMENTS];
     int error = errno;
     size_t length = 0;
-    if (!getauxval(AT_SECURE) && getuid() == geteuid() && has_executed(started_s)) {
+    if (!getauxval(AT_SECURE) && getuid() == geteuid() && has_executed(started_ms)) {
         ssize_t path = readlink("/proc/self/exe", executable, sizeof executable - 1);
         ssize_t size = read_file("/proc/self/cmdline", line, sizeof line);
         executable[path > 0 ? path : 0] = '\0';

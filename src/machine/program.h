@@ -31,10 +31,10 @@ size_t xg_program_write(char text[XG_PROGRAM_TEXT_BYTES], const char *executable
                         const char *const *argv);
 
 /*
- * The same for this process. 0: also if it is a forked child or set-user-ID. *started_s: when the
+ * The same for this process. 0: also if it is a forked child or set-user-ID. *started_ms: when the
  * process started, on the clock of CLOCK_BOOTTIME. Reads /proc/self. Allocates nothing, takes no
  * lock, keeps errno.
  */
-size_t xg_program_describe(char text[XG_PROGRAM_TEXT_BYTES], double *started_s);
+size_t xg_program_describe(char text[XG_PROGRAM_TEXT_BYTES], int64_t *started_ms);
 
 #endif

@@ -62,20 +62,20 @@ static bool is_moderate(const struct run *run)
     return true;
 }
 
-static bool has_real_diagonal(const struct xg_factor *a)
+static bool has_real_diagonal(const struct xg_block_matrix *a)
 {
     double re, im = 0;
     for (int64_t i = 0; i < a->matrix.rows && im == 0; i++)
-        xg_factor_get(a, i, i, &re, &im);
+        xg_block_get(a, i, i, &re, &im);
     return im == 0;
 }
 
 /* Whether a row, or a column, is 0 outside the diagonal. */
-static bool is_isolated(const struct xg_factor *a, int64_t which, bool column)
+static bool is_isolated(const struct xg_block_matrix *a, int64_t which, bool column)
 {
     for (int64_t i = 0; i < a->matrix.rows; i++) {
         double re, im;
-        xg_factor_get(a, column ? i : which, column ? which : i, &re, &im);
+        xg_block_get(a, column ? i : which, column ? which : i, &re, &im);
         if (i != which && (re != 0 || im != 0))
             return false;
     }
@@ -90,7 +90,7 @@ static bool is_isolated(const struct xg_factor *a, int64_t which, bool column)
 static enum xg_status check_operands(const struct run *run)
 {
     const struct xg_routine *routine = run->routine;
-    const struct xg_factor a = {.matrix = routine->operand[XG_SLOT_A], .type = routine->type};
+    const struct xg_block_matrix a = {.matrix = routine->operand[XG_SLOT_A], .type = routine->type};
     bool passes = check_of(run) != XG_BEFORE_REAL_DIAGONAL || has_real_diagonal(&a);
     if (check_of(run) == XG_BEFORE_IRREDUCIBLE && a.matrix.rows > 1)
         for (int64_t i = 0; i < a.matrix.rows && passes; i++)
@@ -116,7 +116,7 @@ static struct xg_extent extent_of(const struct run *run, enum xg_slot slot)
     case XG_LIES_TALL:
         return (struct xg_extent){m, n};
     case XG_LIES_LEFT: /* Xgesvdp uses the memory of U and V even if they are not wanted. */
-        return (struct xg_extent){m, routine->vectors == XG_VECTORS_ALL ? m : n};
+        return (struct xg_extent){m, xg_solver_u_columns(&run->solver)};
     case XG_LIES_RIGHT:
         return (struct xg_extent){n, n};
     default:
@@ -240,9 +240,9 @@ static enum xg_status open_pivots(struct run *run)
  * leaves a finite result. */
 static bool is_singular(const struct xg_routine *routine)
 {
-    const struct xg_factor r = {.matrix = routine->operand[XG_SLOT_A], .type = routine->type};
+    const struct xg_block_matrix r = {.matrix = routine->operand[XG_SLOT_A], .type = routine->type};
     return xg_routine_rows[routine->name].finish == XG_FINISH_FULL_RANK &&
-           xg_factor_least_pivot(&r) == 0;
+           xg_block_least_pivot(&r) == 0;
 }
 
 static void give_pivots(const struct run *run)

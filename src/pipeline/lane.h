@@ -34,7 +34,7 @@ struct xg_lane {
     size_t host_work_bytes;
     struct xg_originals_memory originals; /* of the last routine's operands */
     struct xg_recent recent;              /* selections for the last calls */
-    int wary; /* number of split products that still get all kinds of pieces */
+    int all_kinds_left;                   /* split products that still get all kinds of pieces */
     struct xg_lane_polar {
         int64_t m, n;
         enum xg_type type;

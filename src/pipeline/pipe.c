@@ -247,7 +247,7 @@ static enum xg_status issue_run(struct xg_pipe *pipe, const struct xg_plan_run *
 }
 
 /* Whether the tile is computed already while the refused tiles are computed again. */
-static bool is_settled(const struct xg_pipe *pipe, int64_t tile)
+static bool is_computed(const struct xg_pipe *pipe, int64_t tile)
 {
     return pipe->again && !xg_runner_refused(pipe->runner, tile);
 }
@@ -260,7 +260,7 @@ static void launch_runs(struct xg_pipe *pipe)
         const struct xg_plan_run *run = &plan->runs[pipe->run_next];
         if (!run_possible(pipe, run))
             break;
-        if (!is_settled(pipe, run->tile))
+        if (!is_computed(pipe, run->tile))
             xg_pipe_fail(pipe, issue_run(pipe, run));
         pipe->run_next++;
         if (run->last)
@@ -268,11 +268,12 @@ static void launch_runs(struct xg_pipe *pipe)
     }
 }
 
-/* Launches every run that has become possible. Skipping a settled tile makes more runs possible. */
+/* Launches every run that has become possible. Skipping a computed tile makes more runs possible.
+ */
 static void advance(struct xg_pipe *pipe)
 {
     launch_runs(pipe);
-    while (pipe->tile_next < pipe->tiles_launched && is_settled(pipe, pipe->tile_next)) {
+    while (pipe->tile_next < pipe->tiles_launched && is_computed(pipe, pipe->tile_next)) {
         pipe->tile_next++;
         launch_runs(pipe);
     }

@@ -161,14 +161,14 @@ static void run_worker(void *arg, int worker)
  * next products get all kinds of pieces at once: that costs launches, but no tile is computed
  * twice.
  */
-enum { WARY_PRODUCTS = 16 };
+enum { ALL_KINDS_PRODUCTS = 16 };
 
 static void learn_kinds(struct xg_lane *lane, const struct xg_pipe *pipe)
 {
     if (pipe->refused || xg_runner_needed_all(pipe->runner))
-        lane->wary = WARY_PRODUCTS;
-    else if (pipe->runner->split && lane->wary > 0)
-        lane->wary--;
+        lane->all_kinds_left = ALL_KINDS_PRODUCTS;
+    else if (pipe->runner->split && lane->all_kinds_left > 0)
+        lane->all_kinds_left--;
 }
 
 /* Moves the product through the lane. After a failure the CPU computes the rest. */
@@ -228,7 +228,7 @@ static enum xg_status run_problem(struct xg_lane *lane, const struct xg_problem 
         .recent = &lane->recent,
         .base = lane->memory.ptr,
         .refusals = lane->refusals,
-        .all_kinds = lane->wary > 0,
+        .all_kinds = lane->all_kinds_left > 0,
     };
     if (status == XG_OK)
         status = xg_runner_init(&runner, splits);

@@ -118,7 +118,7 @@ static void stored_columns(const struct xg_problem *p, const struct block *block
         --*end;
 }
 
-static void settle_row(const struct xg_problem *p, const struct block *block, int64_t row)
+static void complete_row(const struct xg_problem *p, const struct block *block, int64_t row)
 {
     int64_t begin, end, last = block->column + block->columns;
     stored_columns(p, block, row, &begin, &end);
@@ -160,7 +160,7 @@ void xg_stage_pack_triangle(const struct xg_problem *p, int64_t row, int64_t col
     if (!xg_problem_is_in_place(p))
         mirror(&block, column, column + to->width, p->stored == XG_UPPER);
     for (int64_t i = row; i < row + to->rows; i++)
-        settle_row(p, &block, i);
+        complete_row(p, &block, i);
 }
 
 /* --- c = from + beta c ----------------------------------------------------------------------- */

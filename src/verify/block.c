@@ -16,7 +16,7 @@ typedef double four __attribute__((vector_size(4 * sizeof(double)), aligned(8), 
 enum way { DIRECT, CONJUGATE, MEASURE };
 
 struct job {
-    const struct xg_factor *factor;
+    const struct xg_block_matrix *a;
     enum way way;
     const struct xg_block_row *in;
     struct xg_block_row *out;
@@ -72,8 +72,8 @@ INLINE void visit(const struct job *job, enum xg_type type, int64_t i, int64_t j
 INLINE void run_columns(const struct job *job, enum xg_type type, enum way way, int64_t begin,
                         int64_t end)
 {
-    const struct xg_factor *factor = job->factor;
-    const struct xg_matrix *matrix = &factor->matrix;
+    const struct xg_block_matrix *a = job->a;
+    const struct xg_matrix *matrix = &a->matrix;
     const size_t elem_bytes = xg_type_bytes(type);
     const struct job own = {.way = way, .in = job->in, .out = job->out};
     const int64_t first = way == DIRECT ? 0 : begin;
@@ -82,15 +82,15 @@ INLINE void run_columns(const struct job *job, enum xg_type type, enum way way, 
         const char *column = (const char *)matrix->at + (size_t)(j * matrix->ld) * elem_bytes;
         int64_t from, to;
         double re, im;
-        xg_matrix_column(matrix, factor->part, j, &from, &to);
-        if (factor->part != XG_FULL && j < matrix->rows) {
-            from += factor->part == XG_LOWER;
-            to -= factor->part == XG_UPPER;
+        xg_matrix_column(matrix, a->part, j, &from, &to);
+        if (a->part != XG_FULL && j < matrix->rows) {
+            from += a->part == XG_LOWER;
+            to -= a->part == XG_UPPER;
             get(column, type, j, &re, &im);
-            im = factor->diagonal == XG_DIAGONAL_STORED ? im : 0;
-            re = factor->diagonal == XG_DIAGONAL_ONE ? 1 : re;
-            if (factor->diagonal != XG_DIAGONAL_ZERO && (way != DIRECT || (j >= begin && j < end)))
-                visit(&own, type, j, j, re, factor->diagonal == XG_DIAGONAL_ONE ? 0 : im);
+            im = a->diagonal == XG_DIAGONAL_STORED ? im : 0;
+            re = a->diagonal == XG_DIAGONAL_ONE ? 1 : re;
+            if (a->diagonal != XG_DIAGONAL_ZERO && (way != DIRECT || (j >= begin && j < end)))
+                visit(&own, type, j, j, re, a->diagonal == XG_DIAGONAL_ONE ? 0 : im);
         }
         from = way == DIRECT ? xg_max_i64(from, begin) : from;
         to = way == DIRECT ? xg_min_i64(to, end) : to;
@@ -114,7 +114,7 @@ INLINE void run_way(const struct job *job, enum xg_type type, int64_t begin, int
 static void run_chunk(void *arg, int64_t begin, int64_t end)
 {
     const struct job *job = arg;
-    switch (job->factor->type) {
+    switch (job->a->type) {
     case XG_TYPE_S:
         run_way(job, XG_TYPE_S, begin, end);
         break;
@@ -130,22 +130,21 @@ static void run_chunk(void *arg, int64_t begin, int64_t end)
     }
 }
 
-void xg_block_multiply(const struct xg_factor *factor, bool conjugate,
+void xg_block_multiply(const struct xg_block_matrix *a, bool conjugate,
                        const struct xg_block_row *in, struct xg_block_row *out,
                        struct xg_team *team, int workers)
 {
-    struct job job = {
-        .factor = factor, .way = conjugate ? CONJUGATE : DIRECT, .in = in, .out = out};
-    xg_team_share(team, workers, conjugate ? factor->matrix.columns : factor->matrix.rows, CHUNK,
-                  run_chunk, &job);
+    struct job job = {.a = a, .way = conjugate ? CONJUGATE : DIRECT, .in = in, .out = out};
+    xg_team_share(team, workers, conjugate ? a->matrix.columns : a->matrix.rows, CHUNK, run_chunk,
+                  &job);
 }
 
-struct xg_factor_size xg_factor_measure(const struct xg_factor *factor, struct xg_block_row *room,
-                                        struct xg_team *team, int workers)
+struct xg_block_size xg_block_measure(const struct xg_block_matrix *a, struct xg_block_row *room,
+                                      struct xg_team *team, int workers)
 {
-    const int64_t columns = factor->matrix.columns;
-    struct job job = {.factor = factor, .way = MEASURE, .out = room};
-    struct xg_factor_size size = {0, 0};
+    const int64_t columns = a->matrix.columns;
+    struct job job = {.a = a, .way = MEASURE, .out = room};
+    struct xg_block_size size = {0, 0};
     for (int64_t j = 0; j < columns; j++)
         room[j].re[0] = room[j].re[1] = 0;
     xg_team_share(team, workers, columns, CHUNK, run_chunk, &job);
@@ -157,19 +156,19 @@ struct xg_factor_size xg_factor_measure(const struct xg_factor *factor, struct x
     return size;
 }
 
-void xg_factor_get(const struct xg_factor *factor, int64_t i, int64_t j, double *re, double *im)
+void xg_block_get(const struct xg_block_matrix *a, int64_t i, int64_t j, double *re, double *im)
 {
-    const char *column = (const char *)factor->matrix.at +
-                         (size_t)(j * factor->matrix.ld) * xg_type_bytes(factor->type);
-    get(column, factor->type, i, re, im);
+    const char *column =
+        (const char *)a->matrix.at + (size_t)(j * a->matrix.ld) * xg_type_bytes(a->type);
+    get(column, a->type, i, re, im);
 }
 
-double xg_factor_least_pivot(const struct xg_factor *factor)
+double xg_block_least_pivot(const struct xg_block_matrix *a)
 {
-    const int64_t count = xg_min_i64(factor->matrix.rows, factor->matrix.columns);
+    const int64_t count = xg_min_i64(a->matrix.rows, a->matrix.columns);
     double least = INFINITY, re, im;
     for (int64_t i = 0; i < count; i++) {
-        xg_factor_get(factor, i, i, &re, &im);
+        xg_block_get(a, i, i, &re, &im);
         least = fmin(least, hypot(re, im));
     }
     return least;

@@ -27,47 +27,47 @@ struct check {
 
 /* --- Matrices -------------------------------------------------------------------------------- */
 
-static struct xg_factor factor_of(const struct xg_routine *call, enum xg_slot slot,
-                                  enum xg_uplo part, enum xg_diagonal diagonal)
+static struct xg_block_matrix matrix_of(const struct xg_routine *call, enum xg_slot slot,
+                                        enum xg_uplo part, enum xg_diagonal diagonal)
 {
-    return (struct xg_factor){.matrix = call->operand[slot],
-                              .type = xg_routine_slot_type(call, slot),
-                              .part = part,
-                              .diagonal = diagonal};
+    return (struct xg_block_matrix){.matrix = call->operand[slot],
+                                    .type = xg_routine_slot_type(call, slot),
+                                    .part = part,
+                                    .diagonal = diagonal};
 }
 
-static struct xg_factor full(const struct xg_routine *call, enum xg_slot slot)
+static struct xg_block_matrix full(const struct xg_routine *call, enum xg_slot slot)
 {
-    return factor_of(call, slot, XG_FULL, XG_DIAGONAL_STORED);
+    return matrix_of(call, slot, XG_FULL, XG_DIAGONAL_STORED);
 }
 
 /* The triangle of a Hermitian matrix, or of Cholesky's factor. */
-static struct xg_factor triangle(const struct xg_routine *call, enum xg_slot slot)
+static struct xg_block_matrix triangle(const struct xg_routine *call, enum xg_slot slot)
 {
-    return factor_of(call, slot, call->uplo, XG_DIAGONAL_REAL);
+    return matrix_of(call, slot, call->uplo, XG_DIAGONAL_REAL);
 }
 
-static struct xg_factor unit_lower(const struct xg_routine *call)
+static struct xg_block_matrix unit_lower(const struct xg_routine *call)
 {
-    struct xg_factor l = factor_of(call, XG_SLOT_A, XG_LOWER, XG_DIAGONAL_ONE);
+    struct xg_block_matrix l = matrix_of(call, XG_SLOT_A, XG_LOWER, XG_DIAGONAL_ONE);
     l.matrix.columns = xg_min_i64(l.matrix.rows, l.matrix.columns);
     return l;
 }
 
-static struct xg_factor upper(const struct xg_routine *call)
+static struct xg_block_matrix upper(const struct xg_routine *call)
 {
-    return factor_of(call, XG_SLOT_A, XG_UPPER, XG_DIAGONAL_STORED);
+    return matrix_of(call, XG_SLOT_A, XG_UPPER, XG_DIAGONAL_STORED);
 }
 
-static double norm(const struct check *c, const struct xg_factor *factor)
+static double norm(const struct check *c, const struct xg_block_matrix *a)
 {
-    return xg_factor_measure(factor, c->room, c->team, c->workers).norm;
+    return xg_block_measure(a, c->room, c->team, c->workers).norm;
 }
 
 /* The norm of the Hermitian matrix whose triangle is stored. */
-static double hermitian_norm(const struct check *c, const struct xg_factor *a)
+static double hermitian_norm(const struct check *c, const struct xg_block_matrix *a)
 {
-    struct xg_factor off = *a;
+    struct xg_block_matrix off = *a;
     off.diagonal = XG_DIAGONAL_ZERO;
     return hypot(norm(c, a), norm(c, &off));
 }
@@ -92,25 +92,25 @@ static void draw(struct check *c, row *block, int64_t rows)
     }
 }
 
-static void multiply(const struct check *c, const struct xg_factor *factor, bool conjugate,
+static void multiply(const struct check *c, const struct xg_block_matrix *a, bool conjugate,
                      const row *in, row *out)
 {
     clear(c, out);
-    xg_block_multiply(factor, conjugate, in, out, c->team, c->workers);
+    xg_block_multiply(a, conjugate, in, out, c->team, c->workers);
 }
 
-static void multiply_hermitian(const struct check *c, const struct xg_factor *a, const row *in,
-                               row *out)
+static void multiply_hermitian(const struct check *c, const struct xg_block_matrix *a,
+                               const row *in, row *out)
 {
-    struct xg_factor off = *a;
+    struct xg_block_matrix off = *a;
     off.diagonal = XG_DIAGONAL_ZERO;
     multiply(c, a, false, in, out);
     xg_block_multiply(&off, true, in, out, c->team, c->workers);
 }
 
 /* out = F Fᴴ in, or Fᴴ F in if the upper triangle is stored. */
-static void multiply_cholesky(const struct check *c, const struct xg_factor *factor, const row *in,
-                              row *middle, row *out)
+static void multiply_cholesky(const struct check *c, const struct xg_block_matrix *factor,
+                              const row *in, row *middle, row *out)
 {
     multiply(c, factor, factor->part == XG_LOWER, in, middle);
     multiply(c, factor, factor->part == XG_UPPER, middle, out);
@@ -136,7 +136,7 @@ static void permute(const struct xg_routine *call, row *block, bool backward)
 static void multiply_lu(const struct check *c, const struct xg_routine *call, enum xg_trans trans,
                         row *in, row *middle, row *out)
 {
-    const struct xg_factor l = unit_lower(call), u = upper(call);
+    const struct xg_block_matrix l = unit_lower(call), u = upper(call);
     const double sign = trans == XG_TRANS ? -1 : 1; /* Aᵀ x is the conjugate of Aᴴ x's */
     if (trans == XG_NO_TRANS) {
         multiply(c, &u, false, in, middle);
@@ -158,19 +158,19 @@ static void multiply_lu(const struct check *c, const struct xg_routine *call, en
 /* block = Q block or Qᴴ block, by the reflectors 1 - tau v vᴴ in A's columns. */
 static void reflect(const struct xg_routine *call, int64_t count, bool conjugate, row *block)
 {
-    const struct xg_factor a = full(call, XG_SLOT_A), tau = full(call, XG_SLOT_TAU);
+    const struct xg_block_matrix a = full(call, XG_SLOT_A), tau = full(call, XG_SLOT_TAU);
     for (int64_t l = 0; l < count; l++) {
         const int64_t j = conjugate ? l : count - 1 - l;
         row dot = block[j];
         double re, im, tau_re, tau_im;
         for (int64_t i = j + 1; i < a.matrix.rows; i++) {
-            xg_factor_get(&a, i, j, &re, &im);
+            xg_block_get(&a, i, j, &re, &im);
             for (int v = 0; v < VECTORS; v++) {
                 dot.re[v] += re * block[i].re[v] + im * block[i].im[v];
                 dot.im[v] += re * block[i].im[v] - im * block[i].re[v];
             }
         }
-        xg_factor_get(&tau, j, 0, &tau_re, &tau_im);
+        xg_block_get(&tau, j, 0, &tau_re, &tau_im);
         tau_im = conjugate ? -tau_im : tau_im;
         for (int v = 0; v < VECTORS; v++) {
             const double dot_re = dot.re[v], dot_im = dot.im[v];
@@ -180,7 +180,7 @@ static void reflect(const struct xg_routine *call, int64_t count, bool conjugate
             block[j].im[v] -= dot.im[v];
         }
         for (int64_t i = j + 1; i < a.matrix.rows; i++) {
-            xg_factor_get(&a, i, j, &re, &im);
+            xg_block_get(&a, i, j, &re, &im);
             for (int v = 0; v < VECTORS; v++) {
                 block[i].re[v] -= re * dot.re[v] - im * dot.im[v];
                 block[i].im[v] -= re * dot.im[v] + im * dot.re[v];
@@ -192,11 +192,11 @@ static void reflect(const struct xg_routine *call, int64_t count, bool conjugate
 /* block = W block; rows beyond W's length become 0. */
 static void scale(const struct check *c, row *block)
 {
-    const struct xg_factor w = full(c->after, XG_SLOT_W);
+    const struct xg_block_matrix w = full(c->after, XG_SLOT_W);
     for (int64_t i = 0; i < c->extent; i++) {
         double value = 0, im;
         if (i < w.matrix.rows)
-            xg_factor_get(&w, i, 0, &value, &im);
+            xg_block_get(&w, i, 0, &value, &im);
         for (int v = 0; v < VECTORS; v++) {
             block[i].re[v] *= value;
             block[i].im[v] *= value;
@@ -236,7 +236,7 @@ static void compare(struct check *c, const char *what, const row *one, const row
 }
 
 /* Checks that the columns are orthonormal or, if `rows`, that the rows are. */
-static void compare_orthonormal(struct check *c, const char *what, const struct xg_factor *q,
+static void compare_orthonormal(struct check *c, const char *what, const struct xg_block_matrix *q,
                                 bool rows)
 {
     draw(c, c->x, rows ? q->matrix.rows : q->matrix.columns);
@@ -249,7 +249,7 @@ static void compare_orthonormal(struct check *c, const char *what, const struct 
 
 static void check_cholesky(struct check *c, enum xg_slot slot)
 {
-    const struct xg_factor a = triangle(c->before, slot), factor = triangle(c->after, slot);
+    const struct xg_block_matrix a = triangle(c->before, slot), factor = triangle(c->after, slot);
     draw(c, c->x, a.matrix.rows);
     multiply_hermitian(c, &a, c->x, c->y);
     multiply_cholesky(c, &factor, c->x, c->w, c->z);
@@ -264,7 +264,7 @@ static void check_potrf(struct check *c)
 /* Sets y to B y and x to X y. Returns |X|. */
 static double begin_solution(struct check *c)
 {
-    const struct xg_factor b = full(c->before, XG_SLOT_B), x = full(c->after, XG_SLOT_B);
+    const struct xg_block_matrix b = full(c->before, XG_SLOT_B), x = full(c->after, XG_SLOT_B);
     draw(c, c->w, b.matrix.columns);
     multiply(c, &b, false, c->w, c->y);
     multiply(c, &x, false, c->w, c->x);
@@ -273,14 +273,14 @@ static double begin_solution(struct check *c)
 
 static void check_posv(struct check *c)
 {
-    const struct xg_factor a = triangle(c->before, XG_SLOT_A);
+    const struct xg_block_matrix a = triangle(c->before, XG_SLOT_A);
     check_cholesky(c, XG_SLOT_A);
     double solution = begin_solution(c);
     multiply_hermitian(c, &a, c->x, c->z);
     compare(c, "the solution", c->y, c->z, hermitian_norm(c, &a) * solution);
 }
 
-static double cholesky_norm(const struct check *c, const struct xg_factor *factor)
+static double cholesky_norm(const struct check *c, const struct xg_block_matrix *factor)
 {
     const double size = norm(c, factor);
     return size * size / c->root;
@@ -289,8 +289,8 @@ static double cholesky_norm(const struct check *c, const struct xg_factor *facto
 /* The factor may be any triangle, and all of its diagonal counts. */
 static void check_potrs(struct check *c)
 {
-    const struct xg_factor factor =
-        factor_of(c->before, XG_SLOT_A, c->before->uplo, XG_DIAGONAL_STORED);
+    const struct xg_block_matrix factor =
+        matrix_of(c->before, XG_SLOT_A, c->before->uplo, XG_DIAGONAL_STORED);
     double solution = begin_solution(c);
     multiply_cholesky(c, &factor, c->x, c->w, c->z);
     compare(c, "the solution", c->y, c->z, cholesky_norm(c, &factor) * solution);
@@ -298,8 +298,8 @@ static void check_potrs(struct check *c)
 
 static void check_potri(struct check *c)
 {
-    const struct xg_factor factor = triangle(c->before, XG_SLOT_A);
-    const struct xg_factor inverse = triangle(c->after, XG_SLOT_A);
+    const struct xg_block_matrix factor = triangle(c->before, XG_SLOT_A);
+    const struct xg_block_matrix inverse = triangle(c->after, XG_SLOT_A);
     draw(c, c->x, factor.matrix.rows);
     multiply_hermitian(c, &inverse, c->x, c->y);
     multiply_cholesky(c, &factor, c->y, c->w, c->z);
@@ -308,7 +308,7 @@ static void check_potri(struct check *c)
 
 static void check_getrf(struct check *c)
 {
-    const struct xg_factor a = full(c->before, XG_SLOT_A), u = upper(c->after);
+    const struct xg_block_matrix a = full(c->before, XG_SLOT_A), u = upper(c->after);
     draw(c, c->x, a.matrix.columns);
     multiply(c, &a, false, c->x, c->y);
     multiply_lu(c, c->after, XG_NO_TRANS, c->x, c->w, c->z);
@@ -317,7 +317,7 @@ static void check_getrf(struct check *c)
 
 static void check_gesv(struct check *c)
 {
-    const struct xg_factor a = full(c->before, XG_SLOT_A), u = upper(c->after);
+    const struct xg_block_matrix a = full(c->before, XG_SLOT_A), u = upper(c->after);
     check_getrf(c);
     double solution = begin_solution(c);
     multiply(c, &a, false, c->x, c->z);
@@ -326,7 +326,7 @@ static void check_gesv(struct check *c)
 
 static double lu_norm(const struct check *c)
 {
-    const struct xg_factor l = unit_lower(c->before), u = upper(c->before);
+    const struct xg_block_matrix l = unit_lower(c->before), u = upper(c->before);
     return norm(c, &l) * norm(c, &u) / c->root;
 }
 
@@ -341,7 +341,7 @@ static void check_getrs(struct check *c)
  * the other. */
 static void check_getri(struct check *c)
 {
-    const struct xg_factor inverse = full(c->after, XG_SLOT_A);
+    const struct xg_block_matrix inverse = full(c->after, XG_SLOT_A);
     const double magnitude = lu_norm(c) * norm(c, &inverse);
     draw(c, c->x, inverse.matrix.rows);
     multiply(c, &inverse, false, c->x, c->y);
@@ -358,7 +358,7 @@ static void check_getri(struct check *c)
 
 static void check_geqrf(struct check *c)
 {
-    const struct xg_factor a = full(c->before, XG_SLOT_A), r = upper(c->after);
+    const struct xg_block_matrix a = full(c->before, XG_SLOT_A), r = upper(c->after);
     draw(c, c->x, a.matrix.columns);
     multiply(c, &a, false, c->x, c->y);
     multiply(c, &r, false, c->x, c->z);
@@ -368,7 +368,7 @@ static void check_geqrf(struct check *c)
 
 static void check_orgqr(struct check *c)
 {
-    const struct xg_factor q = full(c->after, XG_SLOT_A);
+    const struct xg_block_matrix q = full(c->after, XG_SLOT_A);
     draw(c, c->x, q.matrix.columns);
     multiply(c, &q, false, c->x, c->y);
     reflect(c->before, c->before->k, false, c->x);
@@ -377,7 +377,8 @@ static void check_orgqr(struct check *c)
 
 static void check_ormqr(struct check *c)
 {
-    const struct xg_factor b = full(c->before, XG_SLOT_B), product = full(c->after, XG_SLOT_B);
+    const struct xg_block_matrix b = full(c->before, XG_SLOT_B),
+                                 product = full(c->after, XG_SLOT_B);
     const bool conjugate = c->before->trans != XG_NO_TRANS, right = c->before->right;
     draw(c, c->x, b.matrix.columns);
     multiply(c, &product, false, c->x, c->z);
@@ -393,18 +394,18 @@ static void check_ormqr(struct check *c)
 
 static void check_values(struct check *c, double magnitude)
 {
-    const struct xg_factor w = full(c->after, XG_SLOT_W);
+    const struct xg_block_matrix w = full(c->after, XG_SLOT_W);
     note(c, "the values", fabs(norm(c, &w) - magnitude), magnitude * c->root);
 }
 
-static void check_trace(struct check *c, const struct xg_factor *a, double magnitude)
+static void check_trace(struct check *c, const struct xg_block_matrix *a, double magnitude)
 {
-    const struct xg_factor w = full(c->after, XG_SLOT_W);
+    const struct xg_block_matrix w = full(c->after, XG_SLOT_W);
     double trace = 0, re, im;
     for (int64_t i = 0; i < w.matrix.rows; i++) {
-        xg_factor_get(a, i, i, &re, &im);
+        xg_block_get(a, i, i, &re, &im);
         trace += re;
-        xg_factor_get(&w, i, 0, &re, &im);
+        xg_block_get(&w, i, 0, &re, &im);
         trace -= re;
     }
     note(c, "the values", fabs(trace), magnitude * c->root);
@@ -412,7 +413,7 @@ static void check_trace(struct check *c, const struct xg_factor *a, double magni
 
 static void check_syevd(struct check *c)
 {
-    const struct xg_factor a = triangle(c->before, XG_SLOT_A), v = full(c->after, XG_SLOT_U);
+    const struct xg_block_matrix a = triangle(c->before, XG_SLOT_A), v = full(c->after, XG_SLOT_U);
     const double magnitude = hermitian_norm(c, &a);
     if (!c->before->vectors) {
         check_values(c, magnitude);
@@ -430,8 +431,8 @@ static void check_syevd(struct check *c)
 
 /* Checks that Lᴴ V is orthonormal, where L is Cholesky's factor of B; for A B x = w x and A x = w B
  * x. */
-static void check_norms(struct check *c, const struct xg_factor *l, const struct xg_factor *v,
-                        double condition)
+static void check_norms(struct check *c, const struct xg_block_matrix *l,
+                        const struct xg_block_matrix *v, double condition)
 {
     const bool lower = l->part == XG_LOWER;
     draw(c, c->x, l->matrix.rows);
@@ -443,7 +444,8 @@ static void check_norms(struct check *c, const struct xg_factor *l, const struct
 }
 
 /* Checks V Vᴴ = B; for B A x = w x. */
-static void check_square(struct check *c, const struct xg_factor *b, const struct xg_factor *v)
+static void check_square(struct check *c, const struct xg_block_matrix *b,
+                         const struct xg_block_matrix *v)
 {
     draw(c, c->x, b->matrix.rows);
     multiply(c, v, true, c->x, c->w);
@@ -456,8 +458,9 @@ static void check_square(struct check *c, const struct xg_factor *b, const struc
  * V = W, or (B V)ᴴ A (B V) = W for A B x = w x. */
 static void check_sygvd(struct check *c)
 {
-    const struct xg_factor a = triangle(c->before, XG_SLOT_A), b = triangle(c->before, XG_SLOT_B);
-    const struct xg_factor l = triangle(c->after, XG_SLOT_B), v = full(c->after, XG_SLOT_U);
+    const struct xg_block_matrix a = triangle(c->before, XG_SLOT_A),
+                                 b = triangle(c->before, XG_SLOT_B);
+    const struct xg_block_matrix l = triangle(c->after, XG_SLOT_B), v = full(c->after, XG_SLOT_U);
     const bool product = c->before->itype == 2;
     check_cholesky(c, XG_SLOT_B);
     const double vectors = norm(c, &v), n = (double)c->before->n;
@@ -486,8 +489,8 @@ static void check_sygvd(struct check *c)
 static void check_gesdd(struct check *c)
 {
     const int64_t least = xg_min_i64(c->before->m, c->before->n);
-    const struct xg_factor a = full(c->before, XG_SLOT_A);
-    struct xg_factor u = full(c->after, XG_SLOT_U), v = full(c->after, XG_SLOT_V);
+    const struct xg_block_matrix a = full(c->before, XG_SLOT_A);
+    struct xg_block_matrix u = full(c->after, XG_SLOT_U), v = full(c->after, XG_SLOT_V);
     const double magnitude = norm(c, &a);
     if (!c->before->vectors) {
         check_values(c, magnitude);
@@ -528,8 +531,8 @@ bool xg_residual_covers(const struct xg_routine *call)
 static bool has_moderate_pivots(const struct check *c)
 {
     const bool reads = xg_routine_use(c->before->name, XG_SLOT_PIVOTS)->in;
-    const struct xg_factor u = upper(c->before);
-    return !reads || xg_factor_least_pivot(&u) >= 1e-40;
+    const struct xg_block_matrix u = upper(c->before);
+    return !reads || xg_block_least_pivot(&u) >= 1e-40;
 }
 
 /* False if squares or results may leave the type's range. */
@@ -538,11 +541,11 @@ static bool is_in_range(const struct check *c)
     const double most = xg_type_is_double(c->before->type) ? 1e40 : 1e12;
     for (int slot = XG_SLOT_A; slot <= XG_SLOT_B; slot++) {
         const struct xg_use *use = xg_routine_use(c->before->name, (enum xg_slot)slot);
-        struct xg_factor operand = full(c->before, (enum xg_slot)slot);
+        struct xg_block_matrix operand = full(c->before, (enum xg_slot)slot);
         if (!operand.matrix.at || !use->in)
             continue;
         operand.part = use->triangle ? c->before->uplo : XG_FULL;
-        double largest = xg_factor_measure(&operand, c->room, c->team, c->workers).largest;
+        double largest = xg_block_measure(&operand, c->room, c->team, c->workers).largest;
         if (largest != 0 && !(largest >= 1 / most && largest <= most))
             return false;
     }

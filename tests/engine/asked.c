@@ -13,7 +13,7 @@
 #include "src/base/clock.h"
 #include "src/base/conf.h"
 #include "src/dispatch.h"
-#include "src/engine.h"
+#include "src/engine/engine.h"
 #include "src/host/tally.h"
 #include "tests/support/filter.h"
 #include "tests/support/guarded.h"

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "scenario.h"
-#include "src/engine.h"
+#include "src/engine/engine.h"
 #include "src/pipeline/pipeline.h"
 #include "tests/support/guarded.h"
 

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Runs tests of a device on the fake driver, for their own layouts, guards, operands, references and tables.
+# Runs tests and a benchmark of a device on the fake driver, for their own layouts, guards, operands, references and
+# tables, and for the lists that they read.
 out=${TMPDIR:-/tmp}/xg_device.$$
-trap 'rm -f "$out"' EXIT
+trap 'rm -f "$out" "$out.list"' EXIT
 
 fail() {
     echo "$*" >&2
@@ -38,3 +39,21 @@ for test in 'kernels --short' 'accuracy --side 32 --k-max 17' 'emulated --short'
 done
 XGEMM_TEST_REQUIRE_GPU=1 "$builddir/tests/gpu/kernels" --short
 [ $? -eq 1 ] || fail "a device that must be there is not, and nothing fails"
+
+# bench/host reads the same lists as bench/kernels, and says which line it does not understand.
+[ -x "$builddir/bench/host" ] || exit 0
+# refuses MESSAGE ARGUMENT...: bench/host exits with a failure, and says why.
+refuses() {
+    message=$1
+    shift
+    "$builddir/bench/host" "$@" >/dev/null 2>"$out" && fail "bench/host $*: accepted"
+    grep -qF -e "$message" "$out" || fail "bench/host $*: no '$message': $(cat "$out")"
+}
+refuses 'usage' --turns 0
+refuses "$out.list: No such file" --shapes "$out.list"
+printf '# nothing\n' >"$out.list"
+refuses "$out.list: no shapes" --shapes "$out.list"
+printf '64 64 64 nt 1 0.5\n64 64 64 nm\n' >"$out.list"
+refuses "$out.list:2: not m n k" --shapes "$out.list"
+# A driver without a function that the benchmark needs: it says which.
+refuses 'cuMemcpyHtoD_v2: the driver lacks it'

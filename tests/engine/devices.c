@@ -8,7 +8,7 @@
 #include "scenario.h"
 #include "src/base/clock.h"
 #include "src/device/drv.h"
-#include "src/engine.h"
+#include "src/engine/engine.h"
 #include "src/host/tally.h"
 #include "tests/support/guarded.h"
 #include "tests/support/threads.h"

@@ -13,7 +13,7 @@
 
 #include "scenario.h"
 #include "src/dispatch.h"
-#include "src/engine.h"
+#include "src/engine/engine.h"
 #include "src/report/stats.h"
 #include "tests/support/guarded.h"
 #include "tests/support/threads.h"

@@ -12,7 +12,7 @@
 
 #include "scenario.h"
 #include "src/device/drv.h"
-#include "src/engine.h"
+#include "src/engine/engine.h"
 #include "src/pipeline/pipeline.h"
 #include "tests/support/guarded.h"
 #include "tests/support/threads.h"

@@ -6,7 +6,7 @@
 
 #include "scenario.h"
 #include "src/dispatch.h"
-#include "src/engine.h"
+#include "src/engine/engine.h"
 #include "tests/support/guarded.h"
 #include "tests/support/xt_level3.h"
 

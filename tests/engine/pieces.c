@@ -21,7 +21,7 @@ static struct fakecuda fake;
 static struct xg_dev *dev;
 
 enum {
-    WARY = 16,
+    ALL_KINDS_PRODUCTS = 16,
     LAUNCHES_ALL = 5
 }; /* limits of a run: src/pipeline/pipeline.c, src/compute/split.c */
 enum { CODE_CAPTURE = 906 };
@@ -185,9 +185,9 @@ static struct traffic traffic_of(const struct fx_shape *shape)
     struct form form = form_of(&product.call);
     XT_CHECK(xg_lane_create(dev, 2, &lane) == XG_OK);
     long launches = run(lane, &product, "even", &result);
-    XT_CHECK(launches == form.loads + form.runs && lane->wary == 0,
-             "even: %ld launches for %lld loads and %lld runs, wary %d", launches,
-             (long long)form.loads, (long long)form.runs, lane->wary);
+    XT_CHECK(launches == form.loads + form.runs && lane->all_kinds_left == 0,
+             "even: %ld launches for %lld loads and %lld runs, %d products left", launches,
+             (long long)form.loads, (long long)form.runs, lane->all_kinds_left);
     fx_product_destroy(&product);
     xg_lane_destroy(lane);
     return (struct traffic){result.up_bytes, result.down_bytes};
@@ -202,7 +202,8 @@ static void run_first(struct xg_lane *lane, struct fx_product *product,
     bool wide = is_wide(numbers);
     run(lane, product, numbers->name, &result);
     fx_product_check(product, JUDGED_STEP, numbers->name);
-    XT_CHECK(lane->wary == (wide ? WARY : 0), "%s: wary %d", numbers->name, lane->wary);
+    XT_CHECK(lane->all_kinds_left == (wide ? ALL_KINDS_PRODUCTS : 0), "%s: %d products left",
+             numbers->name, lane->all_kinds_left);
     XT_CHECK(result.up_bytes == even->up_bytes && wide == (result.down_bytes > even->down_bytes) &&
                  result.down_bytes <= 2 * even->down_bytes,
              "%s: %llu and %llu bytes", numbers->name, (unsigned long long)result.up_bytes,
@@ -226,7 +227,8 @@ static void run_again(struct xg_lane *lane, struct fx_product *product,
     long launches = run(lane, product, numbers->name, &result);
     XT_CHECK(!memcmp(first, product->c_all, product->c_elems * sizeof(*first)), "%s: other bits",
              numbers->name);
-    XT_CHECK(lane->wary == (wide ? WARY : 0), "%s again: wary %d", numbers->name, lane->wary);
+    XT_CHECK(lane->all_kinds_left == (wide ? ALL_KINDS_PRODUCTS : 0), "%s again: %d products left",
+             numbers->name, lane->all_kinds_left);
     XT_CHECK(launches == form.loads + form.runs * (wide ? LAUNCHES_ALL : 1) &&
                  result.up_bytes == even->up_bytes && result.down_bytes == even->down_bytes,
              "%s again: %ld launches, %llu and %llu bytes", numbers->name, launches,
@@ -304,9 +306,9 @@ static void test_forms(void)
 
 /* --- What is learnt of the numbers ------------------------------------------------------------ */
 
-/* After a product that FP16's pieces did not serve, the next ones are split into all kinds at once,
- * and into no more. */
-static void test_wary(void)
+/* After a product that FP16's pieces did not serve, the next ALL_KINDS_PRODUCTS products get all
+ * kinds of pieces at once, and those after them do not. */
+static void test_next_products(void)
 {
     struct xg_lane *lane;
     struct xg_result result;
@@ -316,13 +318,14 @@ static void test_wary(void)
     XT_CHECK(xg_lane_create(dev, 2, &lane) == XG_OK);
     change(&wide, &kinds[WIDE_ROWS]);
     run(lane, &wide, "wide", &result);
-    for (int left = WARY; left >= 0; left--) {
-        XT_CHECK(lane->wary == left, "wary %d, not %d", lane->wary, left);
+    for (int left = ALL_KINDS_PRODUCTS; left >= 0; left--) {
+        XT_CHECK(lane->all_kinds_left == left, "%d products left, not %d", lane->all_kinds_left,
+                 left);
         long launches = run(lane, &even, "even", &result);
         XT_CHECK(launches == form.loads + form.runs * (left ? LAUNCHES_ALL : 1),
-                 "wary %d: %ld launches", left, launches);
+                 "%d products left: %ld launches", left, launches);
     }
-    XT_CHECK(lane->wary == 0, "wary %d", lane->wary);
+    XT_CHECK(lane->all_kinds_left == 0, "%d products left", lane->all_kinds_left);
     fx_product_destroy(&even);
     fx_product_destroy(&wide);
     xg_lane_destroy(lane);
@@ -343,7 +346,7 @@ static void test_not_finite(void)
         fx_product_reset(&product);
         XT_CHECK(xg_pipeline_run(lane, &product.call, XG_MATH_ACCURATE, row_name, &cpu, &result) ==
                      XG_OK &&
-                 lane->wary == WARY);
+                 lane->all_kinds_left == ALL_KINDS_PRODUCTS);
         for (int64_t i = 0; i < shape.m; i++)
             for (int64_t j = 0; j < shape.n; j++) {
                 float c = ((float *)product.call.c)[i * product.call.ldc + j];
@@ -536,7 +539,7 @@ int main(int argc, char **argv)
     }
     test_forms();
     test_shapes();
-    test_wary();
+    test_next_products();
     test_not_finite();
     test_no_room();
     test_triangles();

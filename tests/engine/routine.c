@@ -11,7 +11,7 @@
 #include "src/pipeline/least_squares.h"
 #include "src/verify/block.h"
 #include "src/verify/residual.h"
-#include "tests/support/judge.h"
+#include "tests/support/dense.h"
 #include "tests/support/routines.h"
 
 static struct fakecuda fake;
@@ -146,14 +146,14 @@ static void check_found(const struct xg_routine *before, const struct xg_routine
     if (use->triangle && after->uplo == XG_UPPER)
         i = j;
     char *at = (char *)host->at + (size_t)(j * host->ld + i) * bytes;
-    const struct xg_factor operand = {.matrix = *host,
-                                      .type = xg_routine_slot_type(after, slot),
-                                      .part = use->triangle ? after->uplo : XG_FULL};
+    const struct xg_block_matrix operand = {.matrix = *host,
+                                            .type = xg_routine_slot_type(after, slot),
+                                            .part = use->triangle ? after->uplo : XG_FULL};
     static struct xg_block_row room[256];
     char kept[16];
     memcpy(kept, at, bytes);
     for (int other = 0; other < 2; other++) {
-        const double norm = xg_factor_measure(&operand, room, NULL, 1).norm;
+        const double norm = xg_block_measure(&operand, room, NULL, 1).norm;
         const double value = other ? 1e25 : norm > 0 ? 2 * norm : 1;
         if (wide)
             *(double *)at += value;

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "src/engine.h"
+#include "src/engine/engine.h"
 #include "tests/support/guarded.h"
 #include "tests/support/threads.h"
 

@@ -217,7 +217,7 @@ struct fake_role {
 /* Kernels of pieces, of DGEMM by residues, of the LU and QR factorizations, those that make a
  * matrix Hermitian, and those that cast one. The last row of each table has no name. */
 extern const struct fake_kernel fake_split_kernels[], fake_residue_kernels[], fake_lu_kernels[],
-    fake_qr_kernels[], fake_mirror_kernels[], fake_cast_kernels[];
+    fake_qr_kernels[], fake_matrix_kernels[];
 
 static inline void fake_raise(uint32_t *most, uint32_t x)
 {

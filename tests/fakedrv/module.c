@@ -47,9 +47,9 @@ static bool is_split(const char *method)
 /* The kernel with this name in the tables, or NULL. */
 static const struct fake_kernel *find_kernel(const char *name)
 {
-    static const struct fake_kernel *const files[] = {fake_split_kernels,  fake_residue_kernels,
-                                                      fake_lu_kernels,     fake_qr_kernels,
-                                                      fake_mirror_kernels, fake_cast_kernels};
+    static const struct fake_kernel *const files[] = {fake_split_kernels, fake_residue_kernels,
+                                                      fake_lu_kernels, fake_qr_kernels,
+                                                      fake_matrix_kernels};
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
         for (const struct fake_kernel *each = files[i]; each->name; each++)
             if (!strcmp(each->name, name))

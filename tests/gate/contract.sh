@@ -61,7 +61,7 @@ check() {
 }
 
 contract=$srcdir/doc/contract.md list=$gate_tmp/list
-cat "$srcdir"/tests/*/Makefile.inc >"$list"
+cat "$srcdir"/tests/Makefile.inc "$srcdir"/tests/*/Makefile.inc >"$list"
 passes "$contract" "$list" "$srcdir/tests"
 
 # counterfeit NAME SED-COMMAND: the changed contract is refused.

@@ -4,7 +4,7 @@
 . "$srcdir/tests/gate/lib"
 
 # The folders of src/: each includes those before it; the files in src/ itself all of them.
-layers='base host generation decide machine reference verify device compute pipeline report'
+layers='base host generation decide machine reference verify device compute pipeline report engine'
 
 # rules: checks each #include by the rules of its folder.
 rules() {
@@ -72,12 +72,12 @@ check() {
 counterfeit() {
     rm -rf "$gate_tmp/tree"
     mkdir -p "$gate_tmp/tree/src/base" "$gate_tmp/tree/src/decide" "$gate_tmp/tree/src/device" \
-        "$gate_tmp/tree/kernels/fp32" "$gate_tmp/tree/shim"
+        "$gate_tmp/tree/src/engine" "$gate_tmp/tree/kernels/fp32" "$gate_tmp/tree/shim"
     echo '#include <cuda.h>' >"$gate_tmp/tree/src/device/drv.h"
     echo '#include "device/drv.h"' >"$gate_tmp/tree/src/device/dev.h"
     echo '#include "decide/facts.h"' >"$gate_tmp/tree/src/decide/select.h"
     echo '#include "kernels/table.h"' >"$gate_tmp/tree/src/decide/facts.h"
-    echo '#include "decide/select.h"' >"$gate_tmp/tree/src/engine.h"
+    echo '#include "decide/select.h"' >"$gate_tmp/tree/src/engine/engine.h"
     echo '#include "src/decide/select.h"' >"$gate_tmp/tree/shim/gemm.c"
     echo '#include "../common/tile.cuh"' >"$gate_tmp/tree/kernels/fp32/a.cu"
     echo "$2" >>"$gate_tmp/tree/$1"
@@ -86,7 +86,7 @@ counterfeit() {
 passes "$srcdir"
 counterfeit src/device/mem.c '#include "device/dev.h"'
 passes "$gate_tmp/tree"
-counterfeit src/engine.c '#include "engine.h"'
+counterfeit src/dispatch.c '#include "engine/engine.h"'
 passes "$gate_tmp/tree"
 while read -r file line; do
     counterfeit "$file" "$line"
@@ -101,7 +101,8 @@ src/device/mem.c #include "dev.h"
 src/device/mem.c #include "kernels/images.h"
 src/decide/policy.c #include "device/drv.h"
 src/base/conf.c #include "decide/select.h"
-src/device/dev.c #include "engine.h"
+src/device/dev.c #include "engine/engine.h"
+src/engine/engine.c #include "dispatch.h"
 src/decide/facts.c #include "decide/select.h"
 src/decide/facts.h #include "decide/select.h"
 kernels/fp32/a.cu #include "../../src/base/xg.h"

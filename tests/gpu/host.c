@@ -28,9 +28,8 @@ static bool all_written(const struct fx_product *product)
     return true;
 }
 
-/* Runs a product; judges a sample of it, and all of it as XGEMM_VERIFY does, that every element was
- * written, and nothing beside them.
- */
+/* Runs a product. Checks a sample of it, and all of it as XGEMM_VERIFY does; that every element was
+ * written; and that nothing beside them was. */
 static struct xg_result run_product(struct xg_lane *lane, struct fx_product *made,
                                     const struct fx_shape *shape, enum xg_math math,
                                     const char *what)
@@ -86,7 +85,7 @@ static void test_shapes(struct xg_lane *lane)
         }
 }
 
-/* All three operands, each, larger than what the library may hold on the device. */
+/* Each of the three operands is larger than the memory that the library may use on the device. */
 static void test_out_of_core(void)
 {
     struct xg_conf conf = fx_conf();
@@ -106,7 +105,8 @@ static void test_out_of_core(void)
     xg_backend_close(small);
 }
 
-/* The same call gives the same bits: again, with other leading dimensions, with another team. */
+/* The same call gives the same bits when it is repeated, with other leading dimensions, and with
+ * another team. */
 static void test_repeatable(void)
 {
     static const int threads[] = {8, 8, 1, 3};
@@ -143,7 +143,7 @@ static void test_repeatable(void)
     free(first);
 }
 
-/* Some rows of op(A) get numbers of 2^-spread to 1, which FP16's pieces do not serve. */
+/* Some rows of op(A) get numbers from 2^-spread to 1, which FP16's pieces do not serve. */
 static void widen(struct fx_product *product, int64_t first, int64_t rows, unsigned spread)
 {
     uint64_t seed = 5;
@@ -156,8 +156,9 @@ static void widen(struct fx_product *product, int64_t first, int64_t rows, unsig
 }
 
 /*
- * From pieces: numbers that FP16's serve, some rows that need BF16's, and some that need FP32. What
- * was refused is computed again, and the next product, warned, has the same bits.
+ * Products from pieces: of numbers that FP16's pieces serve, of some rows that need BF16's, and of
+ * some that need FP32. Refused tiles are computed again, and the next product, which gets all kinds
+ * of pieces at once, has the same bits.
  */
 static void test_pieces(void)
 {
@@ -174,7 +175,8 @@ static void test_pieces(void)
             if (spreads[s])
                 widen(&product, 600, 100, spreads[s]);
             run_product(lane, &product, &shape, XG_MATH_ACCURATE, "pieces");
-            XT_CHECK((lane->wary > 0) == (s > 0), "spread %u: wary %d", spreads[s], lane->wary);
+            XT_CHECK((lane->all_kinds_left > 0) == (s > 0), "spread %u: %d products left",
+                     spreads[s], lane->all_kinds_left);
             float *first = malloc(product.c_elems * sizeof *first);
             memcpy(first, product.c_all, product.c_elems * sizeof *first);
             fx_product_reset(&product);
@@ -187,7 +189,7 @@ static void test_pieces(void)
         }
 }
 
-/* All of A page-locked where it lies, or only the first half of it, and none. */
+/* All of A is page-locked in place, or only its first half, or nothing. */
 static void test_locked(struct xg_lane *lane)
 {
     enum { PAGE = 4096, M = 1500, N = 1300, K = 1024, BYTES = M * K * sizeof(float) };

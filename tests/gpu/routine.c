@@ -11,7 +11,7 @@
 #include "src/compute/cublas.h"
 #include "src/pipeline/lane.h"
 #include "tests/gpu/util.h"
-#include "tests/support/judge.h"
+#include "tests/support/dense.h"
 #include "tests/support/routines.h"
 
 static struct xg_lane *lane;

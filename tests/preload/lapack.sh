@@ -9,7 +9,7 @@ program() {
     name=$1
     shift
     $CC $test_flags -iquote "$srcdir" -iquote "$srcdir/src" $XG_BLAS_CFLAGS -Wno-cast-function-type -o "$tmp/$name" \
-        "$srcdir/tests/preload/$name.c" "$@" "$srcdir/tests/support/judge.c" "$srcdir/tests/support/dense.c" \
+        "$srcdir/tests/preload/$name.c" "$@" "$srcdir/tests/support/dense.c" \
         .libs/libxgcore.a $XG_BLAS_LIBS -lpthread -lm 2>"$tmp/err" && return
     grep -q 'undefined reference' "$tmp/err" && skip "$XG_BLAS_LIBS has no LAPACK"
     cat "$tmp/err"
@@ -287,7 +287,7 @@ END
     # If the machine's library fails on the part that the GPU left, it solves the problem alone: a
     # matrix of lower rank, one with a singular value at the bound, and one with so many right-hand
     # sides that the CPU is faster. For the others the GPU leaves it nothing.
-    compile -shared -fPIC -o "$tmp/stub.so" "$srcdir/tests/preload/squares_stub.c" -ldl
+    compile -shared -fPIC -DSQUARES_STUB -o "$tmp/stub.so" "$srcdir/tests/preload/squares.c" -ldl
     on_gpu "squares, half" LD_PRELOAD="$preload:$tmp/stub.so" "$tmp/squares"
     calls=$(awk '/ dgelsd_ / { for (i = 1; i < NF; i++) if ($i == "dgelsd") print $1, $(i + 1) }' "$tmp/err" | sort |
         tr '\n' ' ')

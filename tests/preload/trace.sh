@@ -4,9 +4,30 @@
 python=${PYTHON:-python3}
 "$python" -c 'import json' 2>/dev/null || skip "no Python here"
 
-# traced WHAT THREADS PLACES: $tmp/trace has 24 products a thread, all of them in these places.
+# traced WHAT THREADS PLACES: $tmp/trace has the program's name, the machine before there is a device and after, and
+# 24 products a thread, one after the other, all of them in these places.
 traced() {
-    "$python" "$srcdir/tests/preload/trace_check.py" "$tmp/trace" "$2" "$3" || fail "$1"
+    "$python" - "$tmp/trace" "$2" "$3" <<'END' || fail "$1"
+import collections, json, sys
+threads, places = int(sys.argv[2]), sys.argv[3].split(",")
+events = json.loads(open(sys.argv[1], encoding="ascii").read().rstrip().rstrip(",") + "]")
+told = [event for event in events if event["ph"] == "M"]
+names, devices = [event["name"] for event in told], [event["args"].get("device") for event in told[1:]]
+assert names[:2] == ["process_name", "xgemm_machine"] and len(names) <= 3, names
+assert told[0]["args"]["name"] == "fake", told
+assert len(places) > 1 or (devices[-1] is None) == (places == ["CPU"]), devices
+ends = collections.defaultdict(list)
+for event in events:
+    if event["ph"] == "M":
+        continue
+    args, products = event["args"], ends[event["pid"], event["tid"]]
+    assert event["ph"] == "X" and event["cat"] in places and event["cat"] == args["place"], event
+    assert (event["cat"] != "CPU") == (args["kernel"] is not None) == (args["down_bytes"] > 0), event
+    assert event["dur"] > 0 and 0 <= args["waited_us"] <= event["dur"], event
+    assert event["ts"] >= (products[-1] if products else 0), event
+    products.append(event["ts"] + event["dur"])
+assert len(ends) == threads and {len(products) for products in ends.values()} == {24}, ends
+END
     rm -f "$tmp/trace"
 }
 

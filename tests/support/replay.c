@@ -46,7 +46,7 @@ struct simulation {
     double ready_s, spins_until_s;
     bool started;
     int lanes_busy;
-    double ahead_s; /* as in src/engine.c */
+    double ahead_s; /* as in src/engine/engine.c */
     long turns;
     struct xg_policy policy;
     /* A product each: when it began, how long its caller waited for it, and its place. */
@@ -151,7 +151,7 @@ static void run_gpu(struct simulation *sim, struct worker *worker, double now_s)
     worker->at_s = now_s + spins_s + product->gpu_s * (1.0 - spins_s / product->gpu_busy_s);
 }
 
-/* Like acquire_lane in src/engine.c, with unlimited patience. */
+/* Like acquire_lane in src/engine/engine.c, with unlimited patience. */
 static void take_lane(struct simulation *sim, struct worker *worker, double now_s)
 {
     bool decided = sim->side == SIDE_POLICY;

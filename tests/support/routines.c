@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "src/pipeline/least_squares.h"
-#include "tests/support/judge.h"
+#include "tests/support/dense.h"
 #include "tests/support/xt.h"
 
 /* --- Systems --------------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
  * rx_balanced and rx_singular. */
 #include <math.h>
 
-#include "tests/support/judge.h"
+#include "tests/support/dense.h"
 #include "tests/support/routines.h"
 #include "tests/support/xt.h"
 

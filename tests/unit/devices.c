@@ -3,7 +3,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "src/devices.h"
+#include "src/engine/devices.h"
 #include "tests/support/xt.h"
 
 static void check_ordinals(const char *text, int count, const int *wanted)

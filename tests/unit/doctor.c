@@ -9,10 +9,7 @@
 
 #include "shim/symbols.h"
 #include "tests/support/xt.h"
-#include "tools/doctor_diagnosis.h"
-#include "tools/doctor_questions.h"
-#include "tools/doctor_report.h"
-#include "tools/doctor_text.h"
+#include "tools/doctor.h"
 
 static struct doctor_facts facts;
 static struct doctor_finding findings[DOCTOR_FINDINGS];

@@ -71,7 +71,7 @@ static void test_describe(const char *folder)
 {
     static char texts[3][XG_PROGRAM_TEXT_BYTES];
     char script[PATH_MAX], link[PATH_MAX];
-    double started_s = 0;
+    int64_t started_ms = 0;
     int status;
     snprintf(script, sizeof script, "%s/x.py", folder);
     snprintf(link, sizeof link, "%s/y.py", folder);
@@ -87,10 +87,10 @@ static void test_describe(const char *folder)
                  memcmp(texts[0], texts[1], length) != 0,
              "another interpreter");
     XT_CHECK(!xg_program_write(texts[1], "/usr/bin/python3", 2, gone), "no script");
-    XT_CHECK(xg_program_describe(texts[2], &started_s) > 0 && started_s > 0, "this test");
+    XT_CHECK(xg_program_describe(texts[2], &started_ms) > 0 && started_ms > 0, "this test");
     pid_t child = fork();
     if (child == 0)
-        _exit(xg_program_describe(texts[2], &started_s) != 0);
+        _exit(xg_program_describe(texts[2], &started_ms) != 0);
     XT_CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0, "a forked child");
 }
 

@@ -285,8 +285,9 @@ static void know(const struct xg_problem *call, double gpu)
         observe(XG_SIDE_CPU, call, &none, none.cpu_s);
         observe(XG_SIDE_GPU, call, &none, gpu * none.cpu_s);
     }
-    xg_feedback_dares(&policy.feedback, XG_SIDE_CPU, call, 0.0);
-    xg_feedback_dares(&policy.feedback, XG_SIDE_GPU, call, 0.0);
+    for (int side = 0; side < XG_SIDE_COUNT; side++)
+        xg_feedback_dares(&policy.feedback, (enum xg_side)side, &(struct xg_call){.problem = call},
+                          0.0);
 }
 
 /* A reason names what has decided: the product's own times, or the products around it. */

@@ -57,7 +57,7 @@ static struct xg_routine routine_of(enum xg_routine_name name, int64_t n)
     routine.operand[XG_SLOT_A] = (struct xg_matrix){matrix, n, n, n};
     if (name == XG_ROUTINE_SYEVD || name == XG_ROUTINE_GESDD)
         routine.operand[XG_SLOT_U] = routine.operand[XG_SLOT_A];
-    if (name == XG_ROUTINE_SYEVD)
+    if (routine.operand[XG_SLOT_U].at)
         routine.operand[XG_SLOT_W] = (struct xg_matrix){matrix, n, 1, n};
     if (name == XG_ROUTINE_GESDD)
         routine.operand[XG_SLOT_V] = routine.operand[XG_SLOT_A];
@@ -212,10 +212,18 @@ static struct xg_decision decide(enum xg_routine_name name, int64_t n)
     return decide_about(&routine);
 }
 
+static void end(enum xg_routine_name name, int64_t n, const struct xg_decision *decision,
+                double seconds)
+{
+    const struct xg_routine routine = routine_of(name, n);
+    xg_decide_observe(&policy, decision->place == XG_PLACE_GPU ? XG_SIDE_GPU : XG_SIDE_CPU,
+                      &(struct xg_call){.routine = &routine}, decision, seconds, 1);
+}
+
 static void observe_of(const struct xg_routine *routine, enum xg_side side, double seconds)
 {
-    xg_decide_observe(&policy, side, &(struct xg_call){.routine = routine},
-                      &(struct xg_decision){0}, seconds, 1);
+    const struct xg_decision decision = decide_about(routine);
+    xg_decide_observe(&policy, side, &(struct xg_call){.routine = routine}, &decision, seconds, 1);
 }
 
 static void observe(enum xg_routine_name name, int64_t n, enum xg_side side, double seconds)
@@ -224,11 +232,11 @@ static void observe(enum xg_routine_name name, int64_t n, enum xg_side side, dou
     observe_of(&routine, side, seconds);
 }
 
-/* The second call is learnt from. */
+/* The first call is not learnt from. */
 static void learn(enum xg_routine_name name, int64_t n, enum xg_side side, double seconds)
 {
-    observe(name, n, side, 100 * seconds);
-    observe(name, n, side, seconds);
+    for (int call = 0; call < 6; call++)
+        observe(name, n, side, seconds);
 }
 
 static bool is(struct xg_decision decision, enum xg_place place, enum xg_reason reason)
@@ -259,8 +267,8 @@ static void test_modes(void)
     XT_CHECK(is(decide(XG_ROUTINE_GESDD, 4096), XG_PLACE_CPU, XG_REASON_KERNEL));
 }
 
-/* SYEV and GESVD of 2048 took 9 and 79 s, so that the first call waits for a start; what was
- * measured of them says nothing of SYEVD and GESDD. */
+/* SYEV and GESVD of 2048 took 9 and 79 s, so that the first call waits for a start. What was
+ * measured of them, or without vectors, says nothing of SYEVD and GESDD. */
 static void test_rotations(void)
 {
     static const enum xg_routine_name names[] = {XG_ROUTINE_SYEVD, XG_ROUTINE_GESDD};
@@ -271,10 +279,13 @@ static void test_rotations(void)
         routine.rotates = true;
         struct xg_decision slow = decide_about(&routine);
         XT_CHECK(slow.place == XG_PLACE_GPU && slow.wait && slow.cpu_s > 2 * before.cpu_s);
-        for (int call = 0; call < 2; call++)
+        for (int call = 0; call < 4; call++) {
+            routine.rotates = call < 2;
+            routine.vectors = call < 2 ? XG_VECTORS_ALL : XG_VECTORS_NONE;
             observe_of(&routine, XG_SIDE_CPU, 0.2 * slow.cpu_s);
-        XT_CHECK(fabs(decide(names[i], 2048).cpu_s - before.cpu_s) < 1e-9);
-        routine.vectors = XG_VECTORS_NONE;
+            XT_CHECK(fabs(decide(names[i], 2048).cpu_s - before.cpu_s) < 1e-9);
+        }
+        routine.rotates = true;
         XT_CHECK(xg_routine_cpu_seconds(&policy.model, &routine) < before.cpu_s, "without vectors");
     }
 }
@@ -291,13 +302,6 @@ static void test_ready(void)
     XT_CHECK(is(decide(XG_ROUTINE_POTRF, 64), XG_PLACE_CPU, XG_REASON_MODEL));
 }
 
-static void end(enum xg_routine_name name, int64_t n, const struct xg_decision *decision)
-{
-    const struct xg_routine routine = routine_of(name, n);
-    xg_decide_observe(&policy, XG_SIDE_CPU, &(struct xg_call){.routine = &routine}, decision,
-                      decision->cpu_s, 1);
-}
-
 /* Decides about GETRF of n until a start begins; each call then ends on the CPU, as predicted.
  * Returns what the calls have missed; < 0: no start. */
 static double missed_until_start(int64_t n, bool ends)
@@ -310,7 +314,7 @@ static double missed_until_start(int64_t n, bool ends)
         XT_CHECK(is(decision, XG_PLACE_CPU, XG_REASON_EARNING) && decision.earns);
         missed_s += decision.cpu_s - decision.gpu_s;
         if (ends)
-            end(XG_ROUTINE_GETRF, n, &decision);
+            end(XG_ROUTINE_GETRF, n, &decision, decision.cpu_s);
     }
     return -1;
 }
@@ -359,8 +363,7 @@ static void test_one_call(void)
     XT_CHECK(is(one, XG_PLACE_CPU, XG_REASON_EARNING) && !one.start);
 }
 
-/* What is measured overrules the model, for the shape and for the routine's other shapes; a first
- * call does not. */
+/* What is measured overrules the model, for shapes near it too; a first call does not. */
 static void test_learning(void)
 {
     begin(XG_MODE_AUTO, XG_ENGINE_READY, XG_LIBRARY_READY);
@@ -383,23 +386,35 @@ static void test_learning(void)
     XT_CHECK(decide(XG_ROUTINE_SYEVD, 1000).gpu_s == before.gpu_s);
 }
 
-/* A call of odd length on the GPU bars it neither for good nor for much larger matrices. */
+/* Repeats GETRF of 1000 where it is placed; the first `slow` calls on the GPU take 50 times as long
+ * as predicted. Returns how many ran on the CPU. */
+static int calls_on_cpu(int calls, int slow)
+{
+    int on_gpu = 0;
+    for (int call = 0; call < calls; call++) {
+        const struct xg_decision decision = decide(XG_ROUTINE_GETRF, 1000);
+        const bool gpu = decision.place == XG_PLACE_GPU;
+        on_gpu += gpu;
+        end(XG_ROUTINE_GETRF, 1000, &decision,
+            decision.model_s[gpu] * (gpu && on_gpu <= slow ? 50 : 1));
+    }
+    return calls - on_gpu;
+}
+
+/* A call of odd length on the GPU does not bar it; two of them do so neither for good nor for much
+ * larger matrices. */
 static void test_bad_luck(void)
 {
     begin(XG_MODE_AUTO, XG_ENGINE_READY, XG_LIBRARY_READY);
-    struct xg_decision before = decide(XG_ROUTINE_GETRF, 1000);
-    learn(XG_ROUTINE_GETRF, 1000, XG_SIDE_CPU, before.cpu_s);
-    learn(XG_ROUTINE_GETRF, 1000, XG_SIDE_GPU, 50 * before.gpu_s);
-    XT_CHECK(decide(XG_ROUTINE_GETRF, 1000).place == XG_PLACE_CPU);
+    XT_CHECK(calls_on_cpu(50, 1) <= 1, "a first call of odd length");
+    observe(XG_ROUTINE_GETRF, 1000, XG_SIDE_GPU, 50 * decide(XG_ROUTINE_GETRF, 1000).gpu_s);
+    XT_CHECK(decide(XG_ROUTINE_GETRF, 1000).place == XG_PLACE_GPU, "a later one");
+    begin(XG_MODE_AUTO, XG_ENGINE_READY, XG_LIBRARY_READY);
+    XT_CHECK(calls_on_cpu(10, 2) == 8);
     XT_CHECK(decide(XG_ROUTINE_GETRF, 8000).place == XG_PLACE_GPU, "a matrix eight times as large");
-    int calls = 0;
-    for (; decide(XG_ROUTINE_GETRF, 1000).place == XG_PLACE_CPU && calls < 5000; calls++)
-        observe(XG_ROUTINE_GETRF, 1000, XG_SIDE_CPU, before.cpu_s);
-    XT_CHECK(calls > 500 && calls < 5000, "tried again after %d calls", calls);
-    observe(XG_ROUTINE_GETRF, 1000, XG_SIDE_GPU, 50 * before.gpu_s);
-    for (calls = 0; decide(XG_ROUTINE_GETRF, 1400).place == XG_PLACE_CPU && calls < 5000; calls++)
-        observe(XG_ROUTINE_GETRF, 1400, XG_SIDE_CPU, 2 * before.cpu_s);
-    XT_CHECK(calls < 5000, "a size near it was tried again after %d calls", calls);
+    int calls = calls_on_cpu(5000, 0);
+    XT_CHECK(calls > 200 && calls < 500, "tried again after %d calls", calls);
+    XT_CHECK(calls_on_cpu(100, 0) <= 1, "the trial gained");
 }
 
 /* Tall matrices: two cores take 0.47 and 1.6 s, and a process must not wait for a start that takes
@@ -417,19 +432,20 @@ static void test_tall(void)
     }
 }
 
-/* Errors of small calls say nothing of large ones that have been measured, in any order and with
- * any number of shapes; and an error of a large one is taken for somewhat larger ones. */
-static void test_octaves(void)
+/* An error is in part taken for calls up to twice as large, and for no others; errors of small
+ * calls, of any number of shapes, say little of a large one that has been measured. */
+static void test_sizes(void)
 {
     begin(XG_MODE_AUTO, XG_ENGINE_READY, XG_LIBRARY_READY);
     double small = decide(XG_ROUTINE_GESDD, 100).cpu_s,
            large = decide(XG_ROUTINE_GESDD, 1000).cpu_s;
-    double larger = decide(XG_ROUTINE_GESDD, 1500).cpu_s;
-    learn(XG_ROUTINE_GESDD, 1000, XG_SIDE_CPU, 2 * large);
+    double twice = decide(XG_ROUTINE_GESDD, 2000).cpu_s, far = decide(XG_ROUTINE_GESDD, 8000).cpu_s;
+    learn(XG_ROUTINE_GESDD, 1000, XG_SIDE_CPU, 1.9 * large);
+    XT_CHECK(decide(XG_ROUTINE_GESDD, 2000).cpu_s > 1.3 * twice);
+    XT_CHECK(decide(XG_ROUTINE_GESDD, 8000).cpu_s == far);
     for (int64_t n = 64; n < 300; n++)
         observe(XG_ROUTINE_GESDD, n, XG_SIDE_CPU, 0.1 * small);
-    XT_CHECK(fabs(decide(XG_ROUTINE_GESDD, 1000).cpu_s / large - 2) < 1e-6);
-    XT_CHECK(fabs(decide(XG_ROUTINE_GESDD, 1500).cpu_s / larger - 2) < 1e-6);
+    XT_CHECK(fabs(decide(XG_ROUTINE_GESDD, 1000).cpu_s / large - 1.9) < 0.25);
     XT_CHECK(decide(XG_ROUTINE_GESDD, 100).cpu_s < 0.2 * small);
 }
 
@@ -447,7 +463,7 @@ int main(void)
     test_rest_of_start();
     test_one_call();
     test_learning();
-    test_octaves();
+    test_sizes();
     test_bad_luck();
     test_tall();
     return xt_done();

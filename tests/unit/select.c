@@ -215,20 +215,44 @@ static void test_copies(void)
                  "%s has nowhere to copy to", row->name);
 }
 
-/* A product of a few steps of k is bound by writing C, in whole lines whatever its pitch. */
-static void test_short_k(void)
+/* What a shape gets, aligned or not, with scratch memory. */
+static void test_kinds(void)
 {
-    static const int64_t shapes[][3] = {{4097, 4099, 7}, {20000, 1000, 10}, {8192, 8192, 1}};
+    static const struct {
+        int64_t m, n, k;
+        unsigned flags;
+        const char *begins; /* the name, if the product is aligned */
+    } shapes[] = {
+        /* A few steps of k: writing C is the bound, in whole lines whatever its pitch. */
+        {4097, 4099, 7, XG_KERNEL_ONE_STEP, ""},
+        {20000, 1000, 10, XG_KERNEL_ONE_STEP, ""},
+        {8192, 8192, 1, XG_KERNEL_ONE_STEP, ""},
+        {512, 512, 8192, 0, "deep"},
+        {64, 8192, 8192, 0, "deep"},
+        {8192, 64, 8192, 0, "deep"},
+        {128, 4096, 4096, 0, "deep"},
+        {1024, 1024, 1024, 0, "deep"},
+        {256, 256, 16384, 0, "deep"},
+        {100000, 32, 256, 0, "deep"},
+        {1000, 1000, 20000, 0, "deep"},
+        {1, 8192, 8192, XG_KERNEL_VECTOR, ""},
+        {8192, 1, 8192, XG_KERNEL_VECTOR, ""},
+    };
     struct xg_device_facts facts = H200;
-    facts.scratch_bytes = 256 << 20;
-    for (int i = 0; i < 6; i++) {
-        like.unaligned = i % 2;
-        const int64_t *shape = shapes[i / 2];
-        const struct xg_kernel *row = choose(&facts, NULL, shape[0], shape[1], shape[2]);
-        XT_CHECK(row->flags & XG_KERNEL_ONE_STEP, "%ld,%ld,%ld: %s", (long)shape[0], (long)shape[1],
-                 (long)shape[2], row->name);
+    facts.scratch_bytes = 32 << 20;
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+        int64_t m = shapes[i].m, n = shapes[i].n, k = shapes[i].k;
+        for (int unaligned = 0; unaligned < 2; unaligned++) {
+            like.unaligned = unaligned;
+            const struct xg_kernel *row = choose(&facts, NULL, m, n, k);
+            XT_CHECK((row->flags & shapes[i].flags) == shapes[i].flags &&
+                         (unaligned
+                              ? !(row->flags & XG_KERNEL_VEC4)
+                              : !strncmp(row->name, shapes[i].begins, strlen(shapes[i].begins))),
+                     "%ld,%ld,%ld: %s", (long)m, (long)n, (long)k, row->name);
+        }
+        like.unaligned = false;
     }
-    like.unaligned = false;
 }
 
 /* What the launcher relies on: slices that exist, a scratch that is large enough, and no cluster
@@ -274,21 +298,6 @@ static void test_slices(void)
     const struct xg_kernel *deep = choose(&facts, NULL, 128, 128, 100000);
     XT_CHECK(by_row(deep, &facts, 128, 128, 100000).slices.count > 16,
              "128,128,100000: %s leaves the device idle", deep->name);
-    static const int64_t deep_shapes[][3] = {
-        {512, 512, 8192},   {64, 8192, 8192},  {8192, 64, 8192},  {128, 4096, 4096},
-        {1024, 1024, 1024}, {256, 256, 16384}, {100000, 32, 256}, {1000, 1000, 20000}};
-    for (size_t i = 0; i < sizeof deep_shapes / sizeof deep_shapes[0]; i++) {
-        int64_t m = deep_shapes[i][0], n = deep_shapes[i][1], k = deep_shapes[i][2];
-        like.unaligned = false;
-        const struct xg_kernel *row = choose(&facts, NULL, m, n, k);
-        XT_CHECK(!strncmp(row->name, "deep", 4), "%ld,%ld,%ld: %s", (long)m, (long)n, (long)k,
-                 row->name);
-        like.unaligned = true;
-        row = choose(&facts, NULL, m, n, k);
-        XT_CHECK(!(row->flags & XG_KERNEL_VEC4), "%ld,%ld,%ld, not aligned: %s", (long)m, (long)n,
-                 (long)k, row->name);
-    }
-    like.unaligned = false;
     const struct xg_kernel *even = choose(&facts, NULL, 1536, 1536, 1536);
     XT_CHECK(by_row(even, &facts, 1536, 1536, 1536).slices.results,
              "1536: %s has 144 tiles for 132 multiprocessors", even->name);
@@ -297,10 +306,6 @@ static void test_slices(void)
         XT_CHECK(xg_select_sum(ways[i])->flags & XG_KERNEL_SLICES &&
                      xg_select_sum(ways[i]) != xg_select_sum(ways[(i + 1) % 3]),
                  "way %d of adding", i);
-    const struct xg_kernel *row = choose(&facts, NULL, 1, 8192, 8192);
-    XT_CHECK(row->flags & XG_KERNEL_VECTOR, "1,8192,8192: %s", row->name);
-    row = choose(&facts, NULL, 8192, 1, 8192);
-    XT_CHECK(row->flags & XG_KERNEL_VECTOR, "8192,1,8192: %s", row->name);
     /* All of a block works at a few results of a long k, and a warp at each of many. */
     XT_CHECK(choose(&facts, NULL, 1, 1, 100000)->bk > 4, "1,1,100000");
     XT_CHECK(choose(&facts, NULL, 10, 1, 100000)->bm == 4, "10,1,100000");
@@ -441,44 +446,35 @@ static void test_double(void)
     XT_CHECK(small && small->smem_bytes <= facts.smem_block_bytes, "99 KiB of shared memory");
 }
 
-/* cuBLAS is double's where none of ours serves: an older device, rows that are not aligned. */
-static void test_double_library(void)
+/* Where no row of ours serves, cuBLAS computes if it is there, whatever row is named: a device that
+ * is too old, a build without device code, doubles that are not aligned, complex numbers. */
+static void test_library(void)
 {
     static const struct {
         int sm;
+        bool images;
         enum xg_type type;
         bool unaligned;
-    } cases[] = {{75, XG_TYPE_D, false}, {90, XG_TYPE_D, true}, {90, XG_TYPE_Z, false}};
-    for (int i = 0; i < 3; i++) {
+        const char *name;
+    } cases[] = {{70, true, XG_TYPE_S, false, "vectorized"},
+                 {90, false, XG_TYPE_S, false, "vectorized"},
+                 {75, true, XG_TYPE_D, false, "dmma_128x128x16"},
+                 {90, true, XG_TYPE_D, true, "dmma_128x128x16"},
+                 {90, true, XG_TYPE_Z, false, "dmma_128x128x16"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct xg_device_facts facts = doubles();
         facts.sm = cases[i].sm;
+        facts.images = cases[i].images;
         like.type = cases[i].type;
         like.unaligned = cases[i].unaligned;
-        XT_CHECK(!choose(&facts, NULL, 512, 512, 512), "case %d has a row of ours", i);
+        XT_CHECK(!choose(&facts, NULL, 512, 512, 512), "case %zu has a row of ours", i);
         facts.cublas = true;
         const struct xg_kernel *row = choose(&facts, NULL, 512, 512, 512);
-        XT_CHECK(row && row->flags & XG_KERNEL_CUBLAS, "case %d: not cuBLAS's", i);
-        XT_CHECK(choose(&facts, "dmma_128x128x16", 512, 512, 512) == row, "case %d", i);
+        XT_CHECK(row && row->flags & XG_KERNEL_CUBLAS, "case %zu: not cuBLAS's", i);
+        XT_CHECK(choose(&facts, cases[i].name, 512, 512, 512) == row, "case %zu", i);
     }
+    like.type = XG_TYPE_S;
     like.unaligned = false;
-}
-
-static void test_no_kernel(void)
-{
-    struct xg_device_facts volta = H200;
-    volta.sm = 70;
-    XT_CHECK(!choose(&volta, NULL, 512, 512, 512), "sm_70 has no kernel of ours");
-    volta.cublas = true;
-    const struct xg_kernel *row = choose(&volta, NULL, 512, 512, 512);
-    XT_CHECK(row && row->flags & XG_KERNEL_CUBLAS, "sm_70 has cuBLAS");
-    XT_CHECK(choose(&volta, "vectorized", 512, 512, 512) == row, "sm_70 cannot run vectorized");
-
-    struct xg_device_facts empty = H200;
-    empty.images = false;
-    XT_CHECK(!choose(&empty, NULL, 512, 512, 512), "a build without device code has no kernel");
-    empty.cublas = true;
-    row = choose(&empty, NULL, 512, 512, 512);
-    XT_CHECK(row && row->flags & XG_KERNEL_CUBLAS, "a build without device code has cuBLAS");
 }
 
 int main(void)
@@ -491,14 +487,12 @@ int main(void)
     test_unaligned();
     test_no_clusters();
     test_copies();
-    test_short_k();
+    test_kinds();
     test_widths();
     like.type = XG_TYPE_D;
     test_double();
     test_double_ranking();
     test_double_times();
-    test_double_library();
-    like.type = XG_TYPE_S;
-    test_no_kernel();
+    test_library();
     return xt_done();
 }

@@ -104,7 +104,6 @@ class Sum:
         self.waited = sum(group.waited for group in groups)
         self.up = sum(group.up for group in groups)
         self.down = sum(group.down for group in groups)
-        self.gpu_predicted = sum(group.gpu for group in groups)
         # The time by which the GPU is predicted to be faster, for groups for which it is.
         self.missed = sum(max(0.0, group.seconds - group.gpu) for group in groups
                           if group.gpu_count == group.count)

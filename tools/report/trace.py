@@ -35,7 +35,7 @@ class Unreadable(Exception):
 class Product:
     """One product of the trace. Times are in seconds; a prediction may be None."""
     __slots__ = ("pid", "tid", "begin", "end", "took", "symbol", "operation", "m", "n", "k", "flops",
-                 "operand_bytes", "result_bytes", "trans", "beta_zero", "place", "reason", "kernel",
+                 "operand_bytes", "result_bytes", "trans", "place", "reason", "kernel",
                  "cpu", "gpu", "waited", "up", "down")
 
 
@@ -98,7 +98,6 @@ def product_of(event):
         setattr(product, key, of_sgemm if said is None else said)
     product.reason = name(args.get("reason")) or "unknown"
     product.kernel = name(args.get("kernel"))
-    product.beta_zero = args.get("beta") == 0
     product.waited = 1e-6 * (number(args.get("waited_us")) or 0.0)
     product.up, product.down = (number(args.get(key)) or 0.0 for key in ("up_bytes", "down_bytes"))
     # 0 means that the policy made no prediction.

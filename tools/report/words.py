@@ -9,7 +9,7 @@ REASONS = {
                   "than the product.",
     "products around it": "The GPU alone would have been faster, but the CPU library's threads spin "
                           "between products, and a change of sides costs more than it gains.",
-    "trial": "The product ran on the CPU to measure the CPU's time; trials take at most 2 % of the time.",
+    "trial": "The call ran on the CPU to measure the CPU's time; trials take at most 2 % of the time.",
     "GPU start-up not earned yet": "The GPU would be faster, but the products so far had lost less "
                                    "time on the CPU than the start of the GPU costs.",
     "GPU starting": "The GPU was starting in the background; meanwhile the CPU computes.",
@@ -52,7 +52,7 @@ ON_GPU = {
     "cost model": "The GPU was expected to finish first.",
     "products around it": "The products around it ran on the GPU, and a change of sides costs more "
                           "than it gains.",
-    "trial": "The product ran on the GPU to measure the GPU's time; trials take at most 2 % of the time.",
+    "trial": "The call ran on the GPU to measure the GPU's time; trials take at most 2 % of the time.",
 }
 
 ON_BOTH = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "library_start.h"
+#include "engine/library_start.h"
 
 #include <errno.h>
 #include <math.h>
@@ -12,9 +12,9 @@
 #include "compute/backend.h"
 #include "compute/cublas.h"
 #include "compute/solver_library.h"
-#include "engine.h"
+#include "engine/engine.h"
+#include "engine/remembered.h"
 #include "host/aside.h"
-#include "remembered.h"
 
 /* enum xg_library_state, by library. */
 static _Atomic int loads[XG_TOOLKIT_COUNT];

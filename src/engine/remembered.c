@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
-#include "remembered.h"
+#include "engine/remembered.h"
 
 #include <errno.h>
+#include <fenv.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <time.h>
@@ -24,7 +25,7 @@ static struct {
     size_t length; /* 0: the program is not told apart */
     struct xg_past past;
     uint64_t settings; /* hash of the environment's settings when the BLAS was loaded; 0: no load */
-    double started_s;
+    int64_t started_ms;
     bool counted; /* this run is in the record */
 } program;
 
@@ -52,11 +53,12 @@ static int64_t today(void)
     return time(NULL) / DAY_S;
 }
 
-static double uptime_s(void)
+/* Since the process started. */
+static double passed_s(void)
 {
     struct timespec now = {0};
     clock_gettime(CLOCK_BOOTTIME, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec - 1e-3 * (double)program.started_ms;
 }
 
 /* --- The look --------------------------------------------------------------------------------- */
@@ -95,7 +97,7 @@ bool xg_remembered_find(bool at_load, xg_history_lookup *lookup)
     if (xg_sandbox_closed() || !move_on(NOT_YET, FINDING))
         return false;
     program.settings = at_load ? hash_settings() : 0;
-    program.length = xg_program_describe(program.text, &program.started_s);
+    program.length = xg_program_describe(program.text, &program.started_ms);
     if (program.length && !xg_fork_register(&watch))
         program.length = 0;
     if (program.length && xg_history_open(&history, false, lookup))
@@ -161,7 +163,7 @@ static void begin_note(const double takes_s[XG_RESOURCE_COUNT])
     for (int i = 0; i < XG_RESOURCE_COUNT; i++)
         atomic_store(&run.takes_us[i], (int64_t)(1e6 * takes_s[i]));
     atomic_store(&run.due_us, (int64_t)(1e6 * takes_s[XG_RESOURCE_GPU]));
-    atomic_store(&run.first_us, (int64_t)(1e6 * (uptime_s() - program.started_s)));
+    atomic_store(&run.first_us, (int64_t)(1e6 * (passed_s())));
 }
 
 void xg_remembered_note(const struct xg_ledger *ledger, const double takes_s[XG_RESOURCE_COUNT])
@@ -210,7 +212,7 @@ static bool begin_write(void)
 static void write_record(bool ended)
 {
     struct xg_past_run shown = {.saved_s = 1e-6 * (double)atomic_load(&run.saved_us),
-                                .wall_s = uptime_s() - program.started_s,
+                                .wall_s = passed_s(),
                                 .first_s = 1e-6 * (double)atomic_load(&run.first_us),
                                 .bars = atomic_load(&bars),
                                 .promised = atomic_load(&promised),
@@ -250,9 +252,12 @@ void xg_remembered_write(size_t device_bytes)
 void xg_remembered_end(void)
 {
     const bool used = atomic_load(&gpu_used) || atomic_load(&promised);
+    fenv_t environment;
+    feholdexcept(&environment); /* the program may have enabled traps */
     if (program.length && atomic_load(&look) == CONFIRMED && (used || program.counted) &&
         begin_write())
         write_record(true);
+    fesetenv(&environment);
 }
 
 /* --- Start times ------------------------------------------------------------------------------ */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "presence.h"
+#include "engine/presence.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "device/absence.h"
-#include "engine.h"
+#include "engine/engine.h"
 #include "host/aside.h"
 
 /* The limit, long enough for a busy machine: a thread that holds the dynamic linker's lock may wait

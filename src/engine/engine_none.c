@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The engine of a build without CUDA: it never starts, and every product runs on the CPU. */
-#include "engine.h"
-#include "library_start.h"
-#include "presence.h"
+#include "engine/engine.h"
+#include "engine/library_start.h"
+#include "engine/presence.h"
 
 #include "base/log.h"
 

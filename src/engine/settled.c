@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "settled.h"
+#include "engine/settled.h"
 
 #include "base/clock.h"
 #include "decide/feedback.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "devices.h"
+#include "engine/devices.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The process's engine: starts in the background once it should pay; lost in a forked child. */
+/* The process's engine. It starts in the background once a start is expected to pay; a forked child
+ * has none. */
 #ifndef XG_ENGINE_H
 #define XG_ENGINE_H
 
@@ -39,7 +40,7 @@ void xg_engine_start(const struct xg_conf *conf);
  */
 enum xg_engine_state xg_engine_wait(const struct xg_conf *conf);
 
-/* The same, for at most so many seconds. */
+/* The same, for at most most_s seconds. */
 enum xg_engine_state xg_engine_wait_most(const struct xg_conf *conf, double most_s);
 
 /* When callers stop waiting for a start or a similar step: after 5 s, XGEMM_TIMEOUT_MS or most_s.

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "needs.h"
+#include "engine/needs.h"
 
 #include "device/absence.h"
-#include "engine.h"
-#include "library_start.h"
-#include "presence.h"
+#include "engine/engine.h"
+#include "engine/library_start.h"
+#include "engine/presence.h"
 
 /* If device files show a GPU, cuSOLVER is loaded before the GPU starts: without cuSOLVER the start
  * would gain nothing. Otherwise the engine starts first: it finds within milliseconds that there is

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "leftover.h"
+#include "engine/leftover.h"
 
 #include "host/call_memory.h"
 

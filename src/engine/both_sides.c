@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "comparison.h"
+#include "engine/both_sides.h"
 
 #include <string.h>
 
 #include "base/clock.h"
-#include "engine.h"
+#include "engine/engine.h"
 #include "host/call_memory.h"
 #include "report/compare.h"
 #include "report/stats.h"
@@ -45,7 +45,7 @@ static double time_cpu(const struct xg_cpu *cpu, struct xg_shelter *shelter)
     return xg_clock_s() - begin;
 }
 
-enum xg_status xg_comparison_compute(const char *symbol, const struct xg_problem *call,
+enum xg_status xg_both_sides_problem(const char *symbol, const struct xg_problem *call,
                                      const struct xg_conf *conf, const struct xg_cpu *cpu,
                                      struct xg_shelter *shelter, struct xg_result *result)
 {
@@ -149,7 +149,7 @@ static double residual_of(const struct xg_routine *before, const struct xg_routi
     return status == XG_OK ? residual.units : XG_COMPARE_UNMEASURED;
 }
 
-enum xg_status xg_comparison_routine(const char *symbol, const struct xg_routine *routine,
+enum xg_status xg_both_sides_routine(const char *symbol, const struct xg_routine *routine,
                                      const struct xg_conf *conf, const struct xg_cpu *cpu,
                                      struct xg_shelter *shelter, struct xg_result *result)
 {

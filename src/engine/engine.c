@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The process's only engine: its devices, and when they may be used. */
-#include "engine.h"
+#include "engine/engine.h"
 
 #include <errno.h>
 #include <fenv.h>
@@ -19,7 +19,8 @@
 #include "compute/cublas.h"
 #include "decide/staging.h"
 #include "device/teardown.h"
-#include "devices.h"
+#include "engine/devices.h"
+#include "engine/remembered.h"
 #include "host/aside.h"
 #include "host/cores.h"
 #include "host/fork.h"
@@ -29,7 +30,6 @@
 #include "pipeline/lane.h"
 #include "pipeline/least_squares.h"
 #include "pipeline/pipeline.h"
-#include "remembered.h"
 #include "verify/verify.h"
 
 /* The number of attempts at a start while stream captures of the program forbid it. The first

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
-#include "early_start.h"
+#include "engine/early_start.h"
 
 #include <errno.h>
 #include <link.h>
 #include <string.h>
 
 #include "base/file.h"
-#include "engine.h"
+#include "engine/engine.h"
+#include "engine/library_start.h"
+#include "engine/remembered.h"
 #include "host/aside.h"
-#include "library_start.h"
-#include "remembered.h"
 
 /* cuSOLVER loads beside the driver's start; cuBLAS needs the device. */
 static void start(const struct xg_conf *none)

@@ -11,16 +11,17 @@
  * by a jump, and threads that it creates must not start with blocked signals.
  */
 struct xg_leftover {
-    const struct xg_cpu *cpu; /* the program's library; the others but frame start as 0 */
+    const struct xg_cpu *cpu; /* the program's library */
     const void *frame;        /* of the function that calls xg_leftover_fini (call_memory.h) */
     bool whole;               /* the CPU computes the whole product, no parts */
     struct xg_problem *parts; /* in this order */
     int64_t count, room;
 };
 
-/* The functions that the engine gets instead of *rest->cpu. If there is no memory to record a part,
- * the recorded parts and then that part are computed at once. *rest must outlive the returned
- * functions; xg_leftover_fini frees the parts. */
+/* The functions that the engine gets instead of *rest->cpu. The caller sets cpu and frame, and all
+ * other members to 0. If there is no memory to record a part, the recorded parts and then that part
+ * are computed at once. *rest must outlive the returned functions; xg_leftover_fini frees the
+ * parts. */
 struct xg_cpu xg_leftover_cpu(struct xg_leftover *rest);
 void xg_leftover_fini(struct xg_leftover *rest);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "learnt.h"
+#include "engine/learnt.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -9,16 +9,16 @@
 #include "base/clock.h"
 #include "base/sandbox.h"
 #include "device/teardown.h"
-#include "engine.h"
+#include "engine/engine.h"
+#include "engine/remembered.h"
+#include "engine/settled.h"
 #include "host/cores.h"
 #include "host/fork.h"
 #include "host/latch.h"
 #include "host/spin.h"
 #include "host/tally.h"
 #include "machine/calibration.h"
-#include "remembered.h"
 #include "report/trace.h"
-#include "settled.h"
 
 static struct {
     struct xg_latch latch;

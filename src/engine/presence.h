@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds out whether there can be a GPU before the engine starts, for the reasons of products. */
+/* Finds out, once and before the engine starts, whether there can be a GPU: reports give this as
+ * the reason why products stay on the CPU. */
 #ifndef XG_PRESENCE_H
 #define XG_PRESENCE_H
 
