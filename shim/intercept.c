@@ -196,13 +196,14 @@ static void shim_read(struct shim_pending *pending)
 static void shim_dispatch(struct shim_pending *pending)
 {
     const struct shim_blas blas = shim_cpu_blas(pending);
-    xg_dispatch_problem(pending->call->symbol->name, &pending->args->problem,
-                        &(struct xg_cpu){.whole = shim_cpu_whole,
-                                         .part = shim_cpu_part,
-                                         .library = shim_cpu_library,
-                                         .threads = shim_cpu_threads,
-                                         .pool = shim_blas_pool(&blas),
-                                         .ctx = pending});
+    xg_dispatch(&(struct xg_call){.symbol = pending->call->symbol->name,
+                                  .problem = &pending->args->problem},
+                &(struct xg_cpu){.whole = shim_cpu_whole,
+                                 .part = shim_cpu_part,
+                                 .library = shim_cpu_library,
+                                 .threads = shim_cpu_threads,
+                                 .pool = shim_blas_pool(&blas),
+                                 .ctx = pending});
 }
 
 /*

@@ -153,7 +153,7 @@ int shim_routine_intercept(struct shim_routine_call *call, const void *returns)
                                .threads = shim_routine_threads,
                                .pool = shim_blas_pool(&next.blas),
                                .ctx = &pending};
-    if (!xg_dispatch_routine(call->symbol->name, &routine, &cpu))
+    if (!xg_dispatch(&(struct xg_call){.symbol = call->symbol->name, .routine = &routine}, &cpu))
         return pending.returned;
     shim_routine_sizes(call, &next, &routine);
     shim_routine_finish(call, next.int_bytes, &routine);

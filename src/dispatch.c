@@ -254,7 +254,7 @@ static bool stays_open(const struct xg_call *call, const struct xg_cpu *cpu)
     return conf->mode == XG_MODE_AUTO && !conf->reproducible && !xg_conf_tells(conf);
 }
 
-static bool dispatch(const struct xg_call *call, const struct xg_cpu *cpu)
+bool xg_dispatch(const struct xg_call *call, const struct xg_cpu *cpu)
 {
     int saved_errno = errno;
     struct xg_shelter shelter;
@@ -271,16 +271,4 @@ static bool dispatch(const struct xg_call *call, const struct xg_cpu *cpu)
     errno = saved_errno;
     xg_shelter_leave(&shelter);
     return on_gpu;
-}
-
-void xg_dispatch_problem(const char *symbol, const struct xg_problem *problem,
-                         const struct xg_cpu *cpu)
-{
-    dispatch(&(struct xg_call){.symbol = symbol, .problem = problem}, cpu);
-}
-
-bool xg_dispatch_routine(const char *symbol, const struct xg_routine *routine,
-                         const struct xg_cpu *cpu)
-{
-    return dispatch(&(struct xg_call){.symbol = symbol, .routine = routine}, cpu);
 }

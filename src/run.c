@@ -119,7 +119,7 @@ static bool run_product(const struct xg_run *run)
     const struct xg_cpu fallback = xg_leftover_cpu(&rest);
     struct xg_result *result = &run->record->gpu;
     double begin = xg_clock_s();
-    enum xg_status status = xg_engine_compute(problem, run->conf, &fallback, &patience, result);
+    enum xg_status status = xg_engine_compute(run->call, run->conf, &fallback, &patience, result);
     double end = xg_clock_s();
     compute_rest(run, &rest);
     bool some = !rest.whole;
@@ -152,12 +152,13 @@ static bool run_routine(const struct xg_run *run)
 {
     const struct xg_patience patience = patience_of(run->decision);
     struct xg_routine routine = *run->call->routine;
+    const struct xg_call call = {.symbol = run->call->symbol, .routine = &routine};
     struct xg_result *result = &run->record->gpu;
     enum xg_status status = XG_ERR_NOMEM;
     double begin = xg_clock_s();
     routine.decomposes = run->decision->decomposes;
     if (xg_least_squares_open(&routine, __builtin_frame_address(0)))
-        status = xg_engine_routine(&routine, run->conf, &patience, result);
+        status = xg_engine_compute(&call, run->conf, NULL, &patience, result);
     bool done = result->factored ? run_factored(run, &routine) : status == XG_OK;
     double end = xg_clock_s();
     xg_least_squares_close(&routine);
@@ -174,15 +175,11 @@ static bool run_routine(const struct xg_run *run)
 
 static enum xg_status compare(const struct xg_run *run)
 {
-    const struct xg_call *call = run->call;
-    struct xg_result *result = &run->record->gpu;
-    if (call->problem)
-        return xg_comparison_compute(call->symbol, call->problem, run->conf, run->cpu, run->shelter,
-                                     result);
-    double entered = xg_recorder_enter();
-    enum xg_status status = xg_comparison_routine(call->symbol, call->routine, run->conf, run->cpu,
-                                                  run->shelter, result);
-    run->record->inside_s += xg_recorder_leave(entered);
+    double entered = run->call->routine ? xg_recorder_enter() : 0.0;
+    enum xg_status status =
+        xg_comparison_compute(run->call, run->conf, run->cpu, run->shelter, &run->record->gpu);
+    if (run->call->routine)
+        run->record->inside_s += xg_recorder_leave(entered);
     return status;
 }
 

@@ -83,7 +83,7 @@ static void multiply(void (*compute)(void *ctx), int times)
     const struct xg_cpu cpu = {
         .whole = compute, .part = part, .threads = fx_sixteen, .pool = XG_POOL_OPENBLAS};
     for (int i = 0; i < times; i++)
-        xg_dispatch_problem("test_sgemm", &call, &cpu);
+        xg_dispatch(&(struct xg_call){.symbol = "test_sgemm", .problem = &call}, &cpu);
 }
 
 static sem_t counted;
