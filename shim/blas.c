@@ -143,9 +143,9 @@ enum xg_pool shim_blas_pool(const struct shim_blas *blas)
     return blas->function ? blas->threads.pool : XG_POOL_NONE;
 }
 
-void shim_blas_forward(const struct shim_blas *blas, const struct shim_call *call)
+int shim_blas_forward(const struct shim_blas *blas, const struct shim_call *call)
 {
-    shim_args_forward(blas->function, call);
+    return shim_args_forward(blas->function, call);
 }
 
 static bool shim_problem_fits(const struct xg_problem *problem)
