@@ -57,7 +57,7 @@ const char *shim_blas_file(const struct shim_blas *blas);
 /* The threads of a product (shim_threads_count), and their owner. The built-in loop computes on the
  * caller's thread alone. */
 int shim_blas_threads(const struct shim_blas *blas, const struct xg_problem *problem);
-enum xg_pool shim_blas_pool(const struct shim_blas *blas);
+enum shim_pool shim_blas_pool(const struct shim_blas *blas);
 
 /* Passes the call on argument for argument, and returns a routine's result. Interface and integer
  * width must match (see SHIM_FORWARDS). */

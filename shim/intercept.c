@@ -12,6 +12,7 @@
 #include "end.h"
 #include "gemm_batch.h"
 #include "next.h"
+#include "pools.h"
 #include "routine_read.h"
 #include "src/base/log.h"
 #include "src/dispatch.h"
@@ -226,6 +227,12 @@ static int shim_threads_of(void *context)
     return shim_blas_threads(&blas, pending->lapack ? NULL : &pending->args->problem);
 }
 
+static double shim_spin_s(void *context)
+{
+    const struct shim_blas blas = shim_cpu_blas(context);
+    return shim_pools_spin_s(shim_blas_pool(&blas));
+}
+
 /* --- One call -------------------------------------------------------------------------------- */
 
 /*
@@ -283,13 +290,16 @@ static void shim_leave_sizes(const struct shim_pending *pending)
 static void shim_dispatch(struct shim_pending *pending)
 {
     const struct shim_blas blas = shim_cpu_blas(pending);
+    const enum shim_pool pool = shim_blas_pool(&blas);
     struct shim_args *args = pending->args;
     struct xg_call call = {.symbol = pending->call->symbol->name, .problem = &args->problem};
     struct xg_cpu cpu = {.whole = shim_whole,
                          .part = shim_part,
                          .library = shim_library,
                          .threads = shim_threads_of,
-                         .pool = shim_blas_pool(&blas),
+                         .spin_s = shim_spin_s,
+                         .own_pool = pool == SHIM_POOL_OPENBLAS,
+                         .shared_pool = pool == SHIM_POOL_GOMP || pool == SHIM_POOL_KMP,
                          .ctx = pending};
     if (pending->lapack) {
         shim_arrive(pending->frame);

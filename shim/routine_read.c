@@ -487,10 +487,10 @@ static bool is_unblocked(const struct shim_call *call, const struct xg_routine *
 /* A workspace precedes its length. SYGVD leaves the size that is best for SYEVD. MKL's routines
  * leave their answers, except GETRI. */
 void shim_routine_leave(const struct shim_call *call, const struct xg_routine *routine,
-                        enum xg_pool pool)
+                        enum shim_pool pool)
 {
     void *work = (void *)call->words[row_of(call)->lengths[0] - 1];
-    const bool mkl = pool == XG_POOL_MKL;
+    const bool mkl = pool == SHIM_POOL_MKL;
     const double asked = real_at(routine->type, work);
     const int64_t n = routine->n;
     double left = asked;

@@ -4,6 +4,7 @@
 #define SHIM_ROUTINE_READ_H
 
 #include "args.h"
+#include "pools.h"
 
 /* shim_args_size of a routine: the dimensions of A, and *k = 0. */
 void shim_routine_size(const struct shim_call *call, int int_bytes, int64_t *m, int64_t *n,
@@ -31,7 +32,7 @@ bool shim_routine_ask(struct shim_call *call, int64_t *minus_one);
 /* After the library has answered that query in the call's workspaces: replaces the answers that
  * differ from what the routine leaves there after a call. pool: the library's. */
 void shim_routine_leave(const struct shim_call *call, const struct xg_routine *routine,
-                        enum xg_pool pool);
+                        enum shim_pool pool);
 
 /* Turns a call of GELSD or GELSS into one for R, of n rows, in A's place and Qᴴ B in B's, in the
  * caller's workspace. The routine's U and V are R and Qᴴ B. */

@@ -12,7 +12,6 @@
 #include "engine.h"
 #include "host/fork.h"
 #include "host/shelter.h"
-#include "host/spin.h"
 #include "host/stack.h"
 #include "host/tally.h"
 #include "learnt.h"
@@ -119,8 +118,8 @@ static struct xg_situation look(const struct xg_conf *conf, const struct xg_call
         .cublas = xg_library_start_state(XG_TOOLKIT_CUBLAS),
         .cusolver = xg_library_start_state(XG_TOOLKIT_CUSOLVER),
         .cpu_threads = call->problem && cpu->threads ? cpu->threads(cpu->ctx) : 0,
-        .spin_s = xg_spin_seconds(cpu->pool),
-        .pool_is_shared = cpu->pool == XG_POOL_GOMP || cpu->pool == XG_POOL_KMP,
+        .spin_s = xg_cpu_spin_s(cpu),
+        .pool_is_shared = cpu->shared_pool,
         .under_way = xg_tally_all(XG_TALLY_PRODUCTS),
         .cores = xg_learnt_cores(),
         .cores_left = xg_learnt_cores_left(),
@@ -248,7 +247,7 @@ static bool compute_problem(const struct xg_call *call, const struct xg_cpu *cpu
 static bool stays_open(const struct xg_call *call, const struct xg_cpu *cpu)
 {
     if (call->routine || call->problem->batch || !xg_learnt_is_open() || !xg_stack_is_known() ||
-        cpu->pool != XG_POOL_OPENBLAS)
+        !cpu->own_pool)
         return false;
     const struct xg_conf *conf = xg_conf_get();
     return conf->mode == XG_MODE_AUTO && !conf->reproducible && !xg_conf_tells(conf);

@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "comparison.h"
 #include "engine.h"
-#include "host/spin.h"
 #include "host/tally.h"
 #include "learnt.h"
 #include "leftover.h"
@@ -60,9 +59,8 @@ static void run_cpu(const struct xg_run *run)
     double end = xg_clock_s();
     run->record->place = XG_PLACE_CPU;
     observe(run, XG_SIDE_CPU, end - begin, end);
-    if (decision->wakes && run->cpu->pool == XG_POOL_OPENBLAS &&
-        xg_engine_state_get() == XG_ENGINE_READY)
-        run->record->spin_s = xg_spin_seconds(run->cpu->pool);
+    if (decision->wakes && run->cpu->own_pool && xg_engine_state_get() == XG_ENGINE_READY)
+        run->record->spin_s = xg_cpu_spin_s(run->cpu);
     if (problem && decision->settled && !xg_learnt_wants_all())
         xg_settled_add(problem);
 }

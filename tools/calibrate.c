@@ -290,7 +290,7 @@ static bool calibrate(struct xg_model *model, const struct xg_calibration_key *k
     return true;
 }
 
-/* How the threads of CPU libraries should spin follows from this (src/host/spin.h). */
+/* How the threads of CPU libraries should spin follows from this (shim/pools.h). */
 static void calibrate_wake(void)
 {
     struct xg_wake wake;

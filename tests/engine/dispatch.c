@@ -387,7 +387,7 @@ static void spin_told(void)
     long wholes = 0;
     struct xg_cpu cpu = fx_slow_cpu(&wholes);
     cpu.threads = fx_sixteen;
-    cpu.pool = XG_POOL_OPENBLAS;
+    cpu.own_pool = true;
     char text[8192] = "";
     begin();
     for (int i = 0; i < 50 && xg_engine_state_get() != XG_ENGINE_NONE; i++)

@@ -143,7 +143,7 @@ static void batch_stays(void)
                                     .batch = &batch};
     long wholes = 0;
     struct xg_cpu cpu = fx_slow_cpu(&wholes);
-    cpu.pool = XG_POOL_OPENBLAS;
+    cpu.own_pool = true;
     cpu.threads = fx_sixteen;
     fx_fake();
     for (int i = 0; i < 5; i++)
