@@ -321,6 +321,21 @@ static bool shim_declines(const struct shim_pending *pending)
            (pending->lapack && !xg_dispatch_wants_flops(&args->routine));
 }
 
+/* By its size: whether the engine may want the call. *accompanied: otherwise, whether it needs
+ * shim_end_enter. Inlined: it costs every small call a nanosecond otherwise. */
+static inline __attribute__((always_inline)) bool shim_wants(const struct shim_call *call,
+                                                             int int_bytes, bool *accompanied)
+{
+    const struct shim_symbol *symbol = call->symbol;
+    int64_t m, n, k;
+    shim_args_size(call, int_bytes, &m, &n, &k);
+    if (shim_symbol_is_lapack(symbol))
+        return xg_dispatch_wants_routine(m, n);
+    const bool wants = xg_dispatch_wants(symbol->kind, m, n, k);
+    *accompanied = !wants && shim_end_wants(m, n, k);
+    return wants;
+}
+
 static void shim_one(struct shim_pending *pending)
 {
     if (!pending->ours && !pending->accompanied && pending->next->forwards) {
@@ -387,6 +402,9 @@ static void shim_several(struct shim_pending *pending)
     struct shim_pending one;
     shim_groups_init(pending->call, pending->next->int_bytes, &groups);
     if (groups.count <= 1) {
+        if (!pending->nested)
+            pending->ours =
+                shim_wants(pending->call, pending->next->int_bytes, &pending->accompanied);
         shim_one(pending);
         return;
     }
@@ -426,17 +444,13 @@ int shim_intercept(const struct shim_symbol *symbol, const void *returns, struct
     struct shim_args args;
     const char *frame = __builtin_frame_address(0);
     const void *caller = shim_whose(returns, &module);
-    const bool lapack = shim_symbol_is_lapack(symbol), groups = symbol->op == XG_OP_GEMM_BATCH;
+    const bool groups = symbol->op == XG_OP_GEMM_BATCH;
     bool nested = shim_is_nested(frame, caller), ours = false, accompanied = false;
-    int64_t m, n, k;
     shim_notice(frame, caller);
     call->symbol = symbol;
     shim_next_find(symbol, caller, &module, &next);
-    if (!nested) {
-        shim_args_size(call, next.int_bytes, &m, &n, &k);
-        ours = lapack ? xg_dispatch_wants_routine(m, n) : xg_dispatch_wants(symbol->kind, m, n, k);
-        accompanied = !ours && !lapack && shim_end_wants(m, n, k);
-    }
+    if (!nested && !groups)
+        ours = shim_wants(call, next.int_bytes, &accompanied);
     if (!ours && !accompanied && !groups && next.forwards)
         return shim_blas_forward(&next.blas, call);
     struct shim_pending pending = {.call = call,
@@ -444,7 +458,7 @@ int shim_intercept(const struct shim_symbol *symbol, const void *returns, struct
                                    .next = &next,
                                    .frame = frame,
                                    .caller = caller,
-                                   .lapack = lapack,
+                                   .lapack = shim_symbol_is_lapack(symbol),
                                    .nested = nested,
                                    .ours = ours,
                                    .accompanied = accompanied};
