@@ -10,10 +10,10 @@
 #include "median.h"
 #include "options.h"
 #include "shapes.h"
+#include "shim/pools.h"
 #include "sides.h"
 #include "src/base/clock.h"
 #include "src/device/mem.h"
-#include "src/host/spin.h"
 #include "src/verify/accuracy.h"
 
 enum { NN, NT, TN, TT };
@@ -205,7 +205,7 @@ static double cpu_guess_s(const struct shape *shape)
 static void settle(void)
 {
     const double longest_s = 0.6; /* 2^30 ticks take 0.41 */
-    double spins_s = fmin(1.5 * xg_spin_seconds(XG_POOL_OPENBLAS), longest_s);
+    double spins_s = fmin(1.5 * shim_pools_spin_s(SHIM_POOL_OPENBLAS), longest_s);
     const struct timespec while_s = {0, (long)(1e9 * spins_s) + 1000000};
     nanosleep(&while_s, NULL);
 }

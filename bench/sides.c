@@ -114,14 +114,15 @@ static bool compute_gpu(const struct xg_problem *p)
 {
     struct xg_cpu cpu = {.whole = cpu_whole, .part = cpu_part, .ctx = (void *)(uintptr_t)p};
     struct xg_result result;
-    return xg_engine_compute(p, xg_conf_get(), &cpu, NULL, &result) == XG_OK;
+    return xg_engine_compute(&(struct xg_call){.problem = p}, xg_conf_get(), &cpu, NULL, &result) ==
+           XG_OK;
 }
 
 static bool compute_auto(const struct xg_problem *p)
 {
     struct xg_cpu cpu = {.whole = cpu_whole, .part = cpu_part, .ctx = (void *)(uintptr_t)p};
     if (xg_dispatch_wants(xg_problem_kind(p), p->m, p->n, p->k))
-        xg_dispatch_problem("cblas_sgemm", p, &cpu);
+        xg_dispatch(&(struct xg_call){.symbol = "cblas_sgemm", .problem = p}, &cpu);
     else
         compute_cpu(p);
     return true;

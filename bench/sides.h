@@ -21,7 +21,7 @@ enum { SIDE_CPU, SIDE_CUBLASXT, SIDE_PLAIN, SIDE_GPU, SIDE_AUTO, SIDE_COUNT };
 /*
  * cpu: cblas_sgemm of the library that the benchmark is linked with. cublasxt: cublasXtSgemm, the
  * basis of NVBLAS. plain: cuMemAlloc, cuMemcpyHtoD, cublasSgemm, cuMemcpyDtoH, cuMemFree. gpu: this
- * library's engine without the policy. auto: xg_dispatch_problem, like the shim.
+ * library's engine without the policy. auto: xg_dispatch, like the shim.
  */
 extern const struct side side_table[SIDE_COUNT];
 

@@ -6,6 +6,7 @@
  * operations.
  */
 #include "gemm_batch.h"
+#include "routine_read.h"
 #include "terms.h"
 
 /* A dimension by its argument. SIDE is the order of the square operand: m on the left, n on the
@@ -257,29 +258,33 @@ SHIM_SINGLE(SHIM_READ, )
 
 void shim_args_size(const struct shim_call *call, int int_bytes, int64_t *m, int64_t *n, int64_t *k)
 {
-    static void (*const sizes[XG_OP_COUNT])(const struct shim_call *, int, int64_t *, int64_t *,
-                                            int64_t *) = {
+    static void (*const sizes[SHIM_OP_COUNT])(const struct shim_call *, int, int64_t *, int64_t *,
+                                              int64_t *) = {
 #define SHIM_SIZE_ROW(op, OP, context) [XG_OP_##OP] = op##_size,
         SHIM_SINGLE(SHIM_SIZE_ROW, )[XG_OP_GEMM_BATCH] = shim_batch_size,
-        [XG_OP_GEMM_BATCH_STRIDED] = shim_strided_size};
+        [XG_OP_GEMM_BATCH_STRIDED] = shim_strided_size,
+#define SHIM_SIZE_LIST(list, ...) [SHIM_OP_##list] = shim_routine_size,
+        SHIM_LISTS(SHIM_SIZE_LIST)};
     sizes[call->symbol->op](call, int_bytes, m, n, k);
 }
 
 void shim_args_read(const struct shim_call *call, int int_bytes, struct shim_args *args)
 {
-    static void (*const reads[XG_OP_COUNT])(const struct shim_call *, int, struct shim_args *) = {
+    static void (*const reads[SHIM_OP_COUNT])(const struct shim_call *, int, struct shim_args *) = {
 #define SHIM_READ_ROW(op, OP, context) [XG_OP_##OP] = op##_read,
         SHIM_SINGLE(SHIM_READ_ROW, )[XG_OP_GEMM_BATCH] = shim_batch_read,
-        [XG_OP_GEMM_BATCH_STRIDED] = shim_strided_read};
+        [XG_OP_GEMM_BATCH_STRIDED] = shim_strided_read,
+#define SHIM_READ_LIST(list, ...) [SHIM_OP_##list] = shim_routine_read,
+        SHIM_LISTS(SHIM_READ_LIST)};
     args->extension = false;
     reads[call->symbol->op](call, int_bytes, args);
-    if (!args->illegal)
+    if (!args->illegal && call->symbol->op < (int)XG_OP_COUNT)
         xg_problem_settle(&args->problem);
 }
 
-bool shim_args_optional(enum xg_op op)
+bool shim_args_optional(int op)
 {
-    return op < XG_OP_COUNT && operations[op].optional;
+    return op < (int)XG_OP_COUNT && operations[op].optional;
 }
 
 /* --- Writing ------------------------------------------------------------------------------- */
@@ -334,9 +339,9 @@ static void (*const writes[XG_OP_COUNT])(const struct shim_terms *, struct shim_
 #define SHIM_WRITE_ROW(op, OP, context) [XG_OP_##OP] = op##_write,
     SHIM_SINGLE(SHIM_WRITE_ROW, )};
 
-bool shim_args_writable(enum xg_op op)
+bool shim_args_writable(int op)
 {
-    return op < XG_OP_COUNT && writes[op] != NULL;
+    return op < (int)XG_OP_COUNT && writes[op] != NULL;
 }
 
 static void write_number(enum xg_type type, double re, double im, union shim_number *out)
@@ -412,23 +417,35 @@ SHIM_OPERATIONS(SHIM_FUNCTION_TYPES, )
 #define SHIM_LENGTH_VALUE(name) , f->name##_length
 
 #define SHIM_FORWARD_CBLAS(letter, LETTER, op, OP, context)                                        \
-    static void op##_##LETTER(void (*function)(void), const struct shim_call *call)                \
+    static int op##_##LETTER(void (*function)(void), const struct shim_call *call)                 \
     {                                                                                              \
         const struct shim_##op##_cblas *c = &call->op##_cblas;                                     \
         ((SHIM_CBLAS_TYPE(op, LETTER) *)function)(c->order SHIM_CBLAS_VALUES(OP, LETTER));         \
+        return 0;                                                                                  \
     }
 
 #define SHIM_FORWARD(op, OP, context)                                                              \
-    SHIM_##OP##_TYPES(SHIM_FORWARD_CBLAS, op, OP, ) static void op##_fortran(                      \
+    SHIM_##OP##_TYPES(SHIM_FORWARD_CBLAS, op, OP, ) static int op##_fortran(                       \
         void (*function)(void), const struct shim_call *call)                                      \
     {                                                                                              \
         const struct shim_##op##_fortran *f = &call->op##_fortran;                                 \
         ((SHIM_FORTRAN_TYPE(op) *)function)(SHIM_FORTRAN_VALUES(OP));                              \
+        return 0;                                                                                  \
     }
 SHIM_OPERATIONS(SHIM_FORWARD, )
 
-shim_forward_function *const shim_forward[XG_OP_COUNT][XG_TYPE_COUNT + 1] = {
+#define SHIM_WORD_KEPT(i) call->words[i]
+#define SHIM_FORWARD_LIST(list, count, ...)                                                        \
+    static int list##_list(void (*function)(void), const struct shim_call *call)                   \
+    {                                                                                              \
+        return ((int (*)(SHIM_WORDS_##count(SHIM_WORD_PARAMETER)))function)(                       \
+            SHIM_WORDS_##count(SHIM_WORD_KEPT));                                                   \
+    }
+SHIM_LISTS(SHIM_FORWARD_LIST)
+
+shim_forward_function *const shim_forward[SHIM_OP_COUNT][XG_TYPE_COUNT + 1] = {
 #define SHIM_WAY(letter, LETTER, op, OP, context) [XG_TYPE_##LETTER] = op##_##LETTER,
 #define SHIM_FORWARD_ROW(op, OP, context)                                                          \
     [XG_OP_##OP] = {SHIM_##OP##_TYPES(SHIM_WAY, op, OP, )[XG_TYPE_COUNT] = op##_fortran},
-    SHIM_OPERATIONS(SHIM_FORWARD_ROW, )};
+#define SHIM_LIST_ROW(list, ...) [SHIM_OP_##list] = {[XG_TYPE_COUNT] = list##_list},
+    SHIM_OPERATIONS(SHIM_FORWARD_ROW, ) SHIM_LISTS(SHIM_LIST_ROW)};

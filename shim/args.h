@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The arguments of one call: as passed, checked by BLAS's rules, and normalised. */
+/* The arguments of one call of BLAS or LAPACK: as passed, checked, and as the engine takes them. */
 #ifndef SHIM_ARGS_H
 #define SHIM_ARGS_H
 
@@ -36,25 +36,38 @@ union shim_scalar {
 #define SHIM_LENGTH_FIELD(role, name) SHIM_LENGTH_##role(size_t name##_length;)
 SHIM_OPERATIONS(SHIM_STRUCTS, )
 
+enum { SHIM_WORDS_MOST = 26 };
+
 struct shim_call {
-    const struct shim_symbol *symbol; /* its op and interface select one of these members */
+    const struct shim_symbol *symbol; /* its op and interface select a member */
     union {
 #define SHIM_MEMBERS(op, OP, context)                                                              \
     struct shim_##op##_cblas op##_cblas;                                                           \
     struct shim_##op##_fortran op##_fortran;
         SHIM_OPERATIONS(SHIM_MEMBERS, )
 #undef SHIM_MEMBERS
+        uintptr_t words[SHIM_WORDS_MOST]; /* of LAPACK */
+#define SHIM_MEMBER(list, ...) struct shim_##list list;
+        SHIM_LISTS(SHIM_MEMBER)
+#undef SHIM_MEMBER
     };
 };
 
 struct shim_args {
-    struct xg_problem problem; /* valid if illegal == 0; of several groups, the first */
-    struct xg_batch batch;     /* the problem's batch, if it has one */
-    int illegal;    /* number of the first argument that the BLAS standard forbids, or 0 */
+    union { /* valid if illegal == 0 */
+        struct {
+            struct xg_problem problem; /* of several groups, the first */
+            struct xg_batch batch;     /* the problem's batch, if it has one */
+        };
+        struct xg_routine routine; /* of LAPACK's names */
+    };
+    int illegal;    /* number of the first argument that the BLAS standard forbids, or 0; of
+                     * LAPACK's names 1 if the caller's library must decide */
     bool extension; /* R or 114 (conjugate, not transposed): some libraries reject it */
 };
 
-/* Gets the dimensions of the normalised problem, unchecked, from integers of int_bytes (4 or 8). */
+/* Gets the dimensions of the normalised problem, or those of a routine's A and 0, unchecked, from
+ * integers of int_bytes (4 or 8). */
 void shim_args_size(const struct shim_call *call, int int_bytes, int64_t *m, int64_t *n,
                     int64_t *k);
 
@@ -106,23 +119,26 @@ struct shim_written {
 void shim_args_write(const struct xg_problem *problem, const struct shim_symbol *symbol,
                      struct shim_written *written, struct shim_call *call);
 
-/* Indexed by operation and type of the C interface; the last entry is Fortran's for all types. */
-typedef void shim_forward_function(void (*function)(void), const struct shim_call *call);
-extern shim_forward_function *const shim_forward[XG_OP_COUNT][XG_TYPE_COUNT + 1];
+/* Indexed by a symbol's op and the type of the C interface; the last entry is Fortran's for all
+ * types. */
+typedef int shim_forward_function(void (*function)(void), const struct shim_call *call);
+extern shim_forward_function *const shim_forward[SHIM_OP_COUNT][XG_TYPE_COUNT + 1];
 
 /* Whether some libraries lack the operation. Other operations then compute it for callers that are
  * not bound to it. */
-bool shim_args_optional(enum xg_op op);
+bool shim_args_optional(int op);
 
 /* Whether shim_args_write knows the operation. */
-bool shim_args_writable(enum xg_op op);
+bool shim_args_writable(int op);
 
-/* Passes the call on, argument for argument, to a function with its symbol's signature. */
-static inline void shim_args_forward(void (*function)(void), const struct shim_call *call)
+/* Passes the call on, argument for argument, to a function with its symbol's signature. Returns the
+ * result of a routine: OpenBLAS's and f2c's return 0, which a C program may read; Fortran's return
+ * nothing. */
+static inline int shim_args_forward(void (*function)(void), const struct shim_call *call)
 {
     const struct shim_symbol *symbol = call->symbol;
     int way = symbol->interface == SHIM_FORTRAN ? XG_TYPE_COUNT : (int)symbol->type;
-    shim_forward[symbol->op][way](function, call);
+    return shim_forward[symbol->op][way](function, call);
 }
 
 #endif

@@ -138,14 +138,14 @@ int shim_blas_threads(const struct shim_blas *blas, const struct xg_problem *pro
     return blas->function ? shim_threads_count(&blas->threads, problem) : 1;
 }
 
-enum xg_pool shim_blas_pool(const struct shim_blas *blas)
+enum shim_pool shim_blas_pool(const struct shim_blas *blas)
 {
-    return blas->function ? blas->threads.pool : XG_POOL_NONE;
+    return blas->function ? blas->threads.pool : SHIM_POOL_NONE;
 }
 
-void shim_blas_forward(const struct shim_blas *blas, const struct shim_call *call)
+int shim_blas_forward(const struct shim_blas *blas, const struct shim_call *call)
 {
-    shim_args_forward(blas->function, call);
+    return shim_args_forward(blas->function, call);
 }
 
 static bool shim_problem_fits(const struct xg_problem *problem)

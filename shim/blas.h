@@ -57,11 +57,11 @@ const char *shim_blas_file(const struct shim_blas *blas);
 /* The threads of a product (shim_threads_count), and their owner. The built-in loop computes on the
  * caller's thread alone. */
 int shim_blas_threads(const struct shim_blas *blas, const struct xg_problem *problem);
-enum xg_pool shim_blas_pool(const struct shim_blas *blas);
+enum shim_pool shim_blas_pool(const struct shim_blas *blas);
 
-/* Passes the call on argument for argument. Interface and integer width must match (see
- * SHIM_FORWARDS). */
-void shim_blas_forward(const struct shim_blas *blas, const struct shim_call *call);
+/* Passes the call on argument for argument, and returns a routine's result. Interface and integer
+ * width must match (see SHIM_FORWARDS). */
+int shim_blas_forward(const struct shim_blas *blas, const struct shim_call *call);
 
 /* Computes any normalised problem of the function's operation and type. Uses the built-in loop if
  * there is no function, or if the problem's integers do not fit its integers. */

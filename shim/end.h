@@ -12,9 +12,9 @@ bool shim_end_wants(int64_t m, int64_t n, int64_t k);
 
 /*
  * Enclose a product in the CPU library once the GPU was started. shim_end_enter returns false if
- * another thread is ending the process's libraries; then compute the product without them and do
- * not call shim_end_leave. If it returns true, the exit waits for the product, for up to 2 s. It
- * always returns true on the thread that ends the process, so that its calls run as without this
+ * another thread is ending the process's libraries; then compute the product without them, and
+ * shim_end_leave does nothing. If it returns true, the exit waits for the product, for up to 2 s.
+ * It always returns true on the thread that ends the process, so that its calls run as without this
  * library, and inside a call that has entered. Callable from any thread.
  */
 bool shim_end_enter(void);

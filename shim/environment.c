@@ -3,13 +3,13 @@
 /*
  * The environment itself stays unchanged, for the program and for its children. If a library asks
  * this function for OPENBLAS_THREAD_TIMEOUT and the variable is not set, it may get a short time.
- * That library is OpenBLAS while it is loaded (src/host/spin.h gives the reason).
+ * That library is OpenBLAS while it is loaded (shim/pools.h gives the reason).
  *
  * Any function of the process may call getenv at any moment: one that the dynamic linker calls
  * before it has bound our own names, a strcmp that a profiler put in front of libc's, or a thread
  * that holds the lock of another library's getenv. So getenv here calls only the next getenv: it
  * calls no other function by name, makes no system call and takes no lock. For that one name, once
- * our constructor has run, xg_spin_answer reads two small files; it asks for no variable through
+ * our constructor has run, shim_pools_answer reads two small files; it asks for no variable through
  * getenv and takes no lock either.
  */
 #define _GNU_SOURCE
@@ -22,8 +22,8 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "pools.h"
 #include "src/engine/early_start.h"
-#include "src/host/spin.h"
 
 typedef char *environment_getenv(const char *name);
 
@@ -95,10 +95,10 @@ char *getenv(const char *name)
     if (!behind)
         return scan(name);
     char *value = behind(name);
-    if (xg_spin_is_word(name, XG_SPIN_VARIABLE) || xg_spin_is_word(name, "OMP_SCHEDULE"))
+    if (shim_pools_is_word(name, SHIM_POOLS_POWER) || shim_pools_is_word(name, "OMP_SCHEDULE"))
         xg_early_start(objects, setting);
-    if (value || !xg_spin_is_word(name, XG_SPIN_VARIABLE))
+    if (value || !shim_pools_is_word(name, SHIM_POOLS_POWER))
         return value;
     /* POSIX forbids the program to write to what getenv returns. */
-    return (char *)(uintptr_t)xg_spin_answer(setting, NULL);
+    return (char *)(uintptr_t)shim_pools_answer(setting, NULL);
 }

@@ -1,40 +1,80 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Every intercepted name leads to shim_intercept, which computes the call through the engine or
- * passes it on to the caller's own BLAS.
+ * passes it on to the caller's own library.
  */
+#define _GNU_SOURCE
 #include "intercept.h"
+
+#include <errno.h>
+#include <limits.h>
 
 #include "end.h"
 #include "gemm_batch.h"
 #include "next.h"
-#include "routine.h"
+#include "pools.h"
+#include "routine_read.h"
 #include "src/base/log.h"
 #include "src/dispatch.h"
+#include "src/host/call_memory.h"
 #include "src/host/shelter.h"
+#include "src/host/stack.h"
 #include "src/host/tally.h"
 #include "src/reference/cpu.h"
+#include "terms.h"
 #include "whose.h"
 
+/* --- Calls inside calls ---------------------------------------------------------------------- */
+
 /*
- * The frame of this thread's call that is inside a CPU library (NULL: none), and where that call
- * came from. Reference BLAS and BLIS call sgemm_ from their cblas_sgemm through the PLT and so come
- * back here: such a nested call is part of the outer call and is passed on uncounted. Initial-exec
- * variables are plain offsets, which need no allocation in a signal handler or at exit.
+ * This thread's outermost product and routine that are inside a CPU library: their frames (NULL:
+ * none), and where they came from. Initial-exec variables are plain offsets, which need no
+ * allocation in a signal handler or at exit.
+ *
+ * Reference BLAS and BLIS call sgemm_ from their cblas_sgemm through the PLT and so come back here:
+ * such a nested call is part of the outer call and is passed on uncounted. Products and routines
+ * that a routine calls by name are decided each. A routine that the GPU computes makes no inner
+ * call, except least squares (src/pipeline/least_squares.h).
  */
-static _Thread_local const char *shim_frame __attribute__((tls_model("initial-exec")));
-static _Thread_local const void *shim_caller __attribute__((tls_model("initial-exec")));
+static _Thread_local struct shim_outer {
+    const char *frame;
+    const void *caller;
+} shim_product __attribute__((tls_model("initial-exec"))),
+    shim_routine __attribute__((tls_model("initial-exec")));
 
 /* Whether a call comes from inside the outer product. */
 static bool shim_is_nested(const char *frame, const void *caller)
 {
-    if (!shim_frame)
+    if (!shim_product.frame)
         return false;
-    if (shim_whose_is_inside(frame, caller, shim_frame, shim_caller))
+    if (shim_whose_is_inside(frame, caller, shim_product.frame, shim_product.caller))
         return true;
-    shim_frame = NULL;
+    shim_product.frame = NULL;
     xg_tally_forget();
     return false;
+}
+
+/* A routine whose frame is no deeper than the outer one's shows that the thread left that one, for
+ * example by siglongjmp. */
+static void shim_arrive(const char *frame)
+{
+    if (!shim_routine.frame || frame < shim_routine.frame || xg_stack_is_handlers())
+        return;
+    shim_routine.frame = NULL;
+    xg_tally_forget();
+}
+
+/* Notices that the thread has left a routine on the CPU by a jump, so that the statistics do not
+ * count the call as a part of that routine. */
+static void shim_notice(const char *frame, const void *caller)
+{
+    xg_call_memory_arrive(frame);
+    if (!xg_tally_own(XG_TALLY_ROUTINES) ||
+        shim_whose_is_inside(frame, caller, shim_routine.frame, shim_routine.caller))
+        return;
+    xg_tally_take(XG_TALLY_ROUTINES, INT_MAX);
+    xg_tally_take(XG_TALLY_KEPT, INT_MAX);
+    xg_tally_take(XG_TALLY_COUNTED, INT_MAX);
 }
 
 struct shim_pending {
@@ -43,34 +83,53 @@ struct shim_pending {
     const struct shim_next *next;
     const char *frame;
     const void *caller;
-    bool nested;      /* part of the outer call */
-    bool accompanied; /* a group on the CPU needs shim_end_enter, as a single call does */
+    bool lapack;      /* a routine of LAPACK */
+    bool nested;      /* part of the outer product */
+    bool ours;        /* by its size: the engine may want it */
+    bool accompanied; /* on the CPU, it or one of its groups needs shim_end_enter */
+    int returned;     /* by the caller's routine */
 };
 
-/* Both enclose calls into the CPU library. False: the process ends, and no such call may begin. */
+static struct shim_outer *shim_outer_of(const struct shim_pending *pending)
+{
+    return pending->lapack ? &shim_routine : &shim_product;
+}
+
+/* Both enclose calls into the CPU library. False: the process ends, and no product may begin; only
+ * the library computes a routine. */
 static bool shim_enter(const struct shim_pending *pending, const char **outer)
 {
-    if (!shim_end_enter())
-        return false;
-    *outer = shim_frame;
-    if (!*outer) {
-        shim_frame = pending->frame;
-        shim_caller = pending->caller;
+    struct shim_outer *own = shim_outer_of(pending);
+    if (!shim_end_enter()) {
+        if (!pending->lapack)
+            return false;
+        shim_end_await();
     }
+    *outer = own->frame;
+    if (!*outer)
+        *own = (struct shim_outer){pending->frame, pending->caller};
     return true;
 }
 
-static void shim_leave(const char *outer)
+static void shim_leave(const struct shim_pending *pending, const char *outer)
 {
-    shim_frame = outer;
+    shim_outer_of(pending)->frame = outer;
     shim_end_leave();
 }
 
-static void shim_part(const struct shim_pending *pending, const struct xg_problem *part);
+/* --- The caller's library -------------------------------------------------------------------- */
+
+/* Without LAPACK in the process a routine reports a failure in info. */
+static void shim_fail(const struct shim_pending *pending)
+{
+    shim_terms_put_int(shim_routine_info(pending->call), pending->next->int_bytes, 0, -1);
+}
+
+static void shim_part(void *context, const struct xg_problem *part);
 
 /* Computes an operation that the caller's library lacks. A batch is a series of GEMM products;
  * GEMMT is GEMM except on its diagonal, and every library has GEMM. */
-static void shim_made(const struct shim_pending *pending)
+static void shim_made(struct shim_pending *pending)
 {
     enum { ROWS = 128 };
     const struct xg_problem *problem = &pending->args->problem;
@@ -90,10 +149,12 @@ static void shim_made(const struct shim_pending *pending)
     }
 }
 
-static void shim_whole(const struct shim_pending *pending)
+static void shim_whole(void *context)
 {
+    struct shim_pending *pending = context;
+    const struct shim_next *next = pending->next;
     const char *outer;
-    if (!pending->next->blas.function && shim_args_optional(pending->args->problem.op)) {
+    if (!next->blas.function && shim_args_optional(pending->call->symbol->op)) {
         shim_made(pending);
         return;
     }
@@ -101,16 +162,19 @@ static void shim_whole(const struct shim_pending *pending)
         xg_cpu_compute(&pending->args->problem);
         return;
     }
-    if (pending->next->forwards)
-        shim_blas_forward(&pending->next->blas, pending->call);
+    if (next->forwards)
+        pending->returned = shim_blas_forward(&next->blas, pending->call);
+    else if (pending->lapack)
+        shim_fail(pending);
     else
-        shim_blas_compute(&pending->next->blas, &pending->args->problem);
-    shim_leave(outer);
+        shim_blas_compute(&next->blas, &pending->args->problem);
+    shim_leave(pending, outer);
 }
 
 /* A part of a triangle may be a rectangle: a GEMM product, for which the caller has a library. */
-static void shim_part(const struct shim_pending *pending, const struct xg_problem *part)
+static void shim_part(void *context, const struct xg_problem *part)
 {
+    const struct shim_pending *pending = context;
     const struct shim_symbol *symbol = pending->call->symbol;
     const struct shim_blas *blas = &pending->next->blas;
     struct shim_next other;
@@ -119,22 +183,23 @@ static void shim_part(const struct shim_pending *pending, const struct xg_proble
         xg_cpu_compute(part);
         return;
     }
-    if (part->op != symbol->op) {
+    if ((int)part->op != symbol->op) {
         shim_next_sibling(pending->next, symbol, xg_problem_kind(part), &other);
         blas = &other.blas;
     }
     shim_blas_compute(blas, part);
-    shim_leave(outer);
+    shim_leave(pending, outer);
 }
 
-static void shim_cpu_whole(void *context)
+static bool shim_factored(void *context, const struct xg_routine *routine)
 {
-    shim_whole(context);
-}
-
-static void shim_cpu_part(void *context, const struct xg_problem *part)
-{
-    shim_part(context, part);
+    struct shim_pending rest = *(const struct shim_pending *)context;
+    struct shim_call call = *rest.call;
+    int64_t info = 0;
+    shim_routine_reduce(&call, routine, &info);
+    rest.call = &call;
+    shim_whole(&rest);
+    return info == 0;
 }
 
 /* The library that computes the call: the caller's own, or, if that lacks the operation, the one
@@ -149,31 +214,42 @@ static struct shim_blas shim_cpu_blas(const struct shim_pending *pending)
     return other.blas;
 }
 
-static const char *shim_cpu_library(void *context)
+static const char *shim_library(void *context)
 {
     const struct shim_blas blas = shim_cpu_blas(context);
     return shim_blas_file(&blas);
 }
 
-static int shim_cpu_threads(void *context)
+static int shim_threads_of(void *context)
 {
     const struct shim_pending *pending = context;
     const struct shim_blas blas = shim_cpu_blas(pending);
-    return shim_blas_threads(&blas, &pending->args->problem);
+    return shim_blas_threads(&blas, pending->lapack ? NULL : &pending->args->problem);
 }
 
+static double shim_spin_s(void *context)
+{
+    const struct shim_blas blas = shim_cpu_blas(context);
+    return shim_pools_spin_s(shim_blas_pool(&blas));
+}
+
+/* --- One call -------------------------------------------------------------------------------- */
+
 /*
- * Handles a call that the BLAS standard forbids, or that only some libraries accept. The caller's
- * library decides: it may accept the call, report it under its own number, or never return (stop,
- * exit, longjmp, throw), so shim_frame is not set. If the library that computes has other integers,
- * the call goes to the library that the caller would reach without us. Returns false if there is
- * none and the call is legal except in points on which libraries disagree.
+ * Handles a call that the standard forbids, that only some libraries accept, or that the engine
+ * does not compute. The caller's library decides: it may accept the call, report it under its own
+ * number, or never return (stop, exit, longjmp, throw), so no frame is kept. If the library that
+ * computes has other integers, the call goes to the library that the caller would reach without us.
+ * Returns false if there is none and the call is legal except in points on which libraries
+ * disagree.
  */
-static bool shim_refused(const struct shim_pending *pending)
+static bool shim_refused(struct shim_pending *pending)
 {
     struct shim_blas bound;
     if (pending->next->forwards)
-        shim_blas_forward(&pending->next->blas, pending->call);
+        pending->returned = shim_blas_forward(&pending->next->blas, pending->call);
+    else if (pending->lapack)
+        shim_fail(pending);
     else if (shim_next_bound(pending->next, pending->call->symbol, &bound))
         shim_blas_forward(&bound, pending->call);
     else if (pending->args->illegal)
@@ -193,41 +269,83 @@ static void shim_read(struct shim_pending *pending)
     xg_shelter_leave(&shelter);
 }
 
+/* LAPACK leaves sizes of the workspaces in their first elements, and a program may read them after
+ * any call. The library's code may raise flags, and must not be left. */
+static void shim_leave_sizes(const struct shim_pending *pending)
+{
+    const struct shim_blas *blas = &pending->next->blas;
+    int64_t minus_one = -1;
+    struct shim_call question = *pending->call;
+    struct xg_shelter shelter;
+    if (!blas->function || !shim_routine_ask(&question, &minus_one))
+        return;
+    int saved_errno = errno;
+    xg_shelter_enter(&shelter);
+    shim_blas_forward(blas, &question);
+    shim_routine_leave(pending->call, &pending->args->routine, shim_blas_pool(blas));
+    errno = saved_errno;
+    xg_shelter_leave(&shelter);
+}
+
 static void shim_dispatch(struct shim_pending *pending)
 {
     const struct shim_blas blas = shim_cpu_blas(pending);
-    xg_dispatch_problem(pending->call->symbol->name, &pending->args->problem,
-                        &(struct xg_cpu){.whole = shim_cpu_whole,
-                                         .part = shim_cpu_part,
-                                         .library = shim_cpu_library,
-                                         .threads = shim_cpu_threads,
-                                         .pool = shim_blas_pool(&blas),
-                                         .ctx = pending});
+    const enum shim_pool pool = shim_blas_pool(&blas);
+    struct shim_args *args = pending->args;
+    struct xg_call call = {.symbol = pending->call->symbol->name, .problem = &args->problem};
+    struct xg_cpu cpu = {.whole = shim_whole,
+                         .part = shim_part,
+                         .library = shim_library,
+                         .threads = shim_threads_of,
+                         .spin_s = shim_spin_s,
+                         .own_pool = pool == SHIM_POOL_OPENBLAS,
+                         .shared_pool = pool == SHIM_POOL_GOMP || pool == SHIM_POOL_KMP,
+                         .ctx = pending};
+    if (pending->lapack) {
+        shim_arrive(pending->frame);
+        call = (struct xg_call){.symbol = call.symbol, .routine = &args->routine};
+        cpu.factored = args->routine.rank ? shim_factored : NULL;
+    }
+    if (!xg_dispatch(&call, &cpu) || !pending->lapack)
+        return;
+    shim_leave_sizes(pending);
+    shim_routine_finish(pending->call, pending->next->int_bytes, &args->routine);
 }
 
-/*
- * A call that the engine does not want is forwarded at once. Only its size is read, and shim_frame
- * is not set: the call may be illegal and never return. If the library then calls itself by name,
- * that call has the same size, so the engine does not want it either; if it did, the two would
- * still count as one.
- */
+/* Once it has been read: whether the caller's library decides about the call, or gets it because it
+ * has too few operations. */
+static bool shim_declines(const struct shim_pending *pending)
+{
+    const struct shim_args *args = pending->args;
+    return args->illegal || args->extension ||
+           (pending->lapack && !xg_dispatch_wants_flops(&args->routine));
+}
+
+/* By its size: whether the engine may want the call. *accompanied: otherwise, whether it needs
+ * shim_end_enter. Inlined: it costs every small call a nanosecond otherwise. */
+static inline __attribute__((always_inline)) bool shim_wants(const struct shim_call *call,
+                                                             int int_bytes, bool *accompanied)
+{
+    const struct shim_symbol *symbol = call->symbol;
+    int64_t m, n, k;
+    shim_args_size(call, int_bytes, &m, &n, &k);
+    if (shim_symbol_is_lapack(symbol))
+        return xg_dispatch_wants_routine(m, n);
+    const bool wants = xg_dispatch_wants(symbol->kind, m, n, k);
+    *accompanied = !wants && shim_end_wants(m, n, k);
+    return wants;
+}
+
 static void shim_one(struct shim_pending *pending)
 {
-    const struct shim_call *call = pending->call;
-    const struct shim_next *next = pending->next;
-    int64_t m, n, k;
-    shim_args_size(call, next->int_bytes, &m, &n, &k);
-    bool ours = !pending->nested && xg_dispatch_wants(call->symbol->kind, m, n, k);
-    bool accompanied = !ours && !pending->nested && shim_end_wants(m, n, k);
-    if (!ours && !accompanied && next->forwards) {
-        shim_blas_forward(&next->blas, call);
+    if (!pending->ours && !pending->accompanied && pending->next->forwards) {
+        pending->returned = shim_blas_forward(&pending->next->blas, pending->call);
         return;
     }
-
     shim_read(pending);
-    if ((pending->args->illegal || pending->args->extension) && shim_refused(pending))
+    if (shim_declines(pending) && shim_refused(pending))
         return;
-    if (ours)
+    if (pending->ours)
         shim_dispatch(pending);
     else
         shim_whole(pending);
@@ -264,7 +382,7 @@ static void shim_pass(const struct shim_pending *all, struct shim_groups *groups
     if (all->next->forwards && shim_enter(all, &outer)) {
         pending = shim_take(all, groups, groups->wanted - groups->first, &cut);
         shim_blas_forward(&all->next->blas, pending.call);
-        shim_leave(outer);
+        shim_leave(all, outer);
     }
     while (groups->first < groups->wanted) {
         pending = shim_take(all, groups, 1, &cut);
@@ -284,6 +402,9 @@ static void shim_several(struct shim_pending *pending)
     struct shim_pending one;
     shim_groups_init(pending->call, pending->next->int_bytes, &groups);
     if (groups.count <= 1) {
+        if (!pending->nested)
+            pending->ours =
+                shim_wants(pending->call, pending->next->int_bytes, &pending->accompanied);
         shim_one(pending);
         return;
     }
@@ -297,7 +418,7 @@ static void shim_several(struct shim_pending *pending)
     }
 
     shim_read(pending);
-    if ((pending->args->illegal || pending->args->extension) && shim_refused(pending))
+    if (shim_declines(pending) && shim_refused(pending))
         return;
     for (;;) {
         if (groups.first < groups.wanted)
@@ -310,25 +431,37 @@ static void shim_several(struct shim_pending *pending)
     }
 }
 
-void shim_intercept(const struct shim_symbol *symbol, const void *returns, struct shim_call *call)
+/*
+ * A call that the engine does not want is forwarded at once. Only its size is read, and no frame is
+ * kept: the call may be illegal and never return. If the library then calls itself by name, that
+ * call has the same size, so the engine does not want it either; if it did, the two would still
+ * count as one.
+ */
+int shim_intercept(const struct shim_symbol *symbol, const void *returns, struct shim_call *call)
 {
     struct shim_module module;
     struct shim_next next;
     struct shim_args args;
     const char *frame = __builtin_frame_address(0);
     const void *caller = shim_whose(returns, &module);
-    bool nested = shim_is_nested(frame, caller);
-    shim_routine_notice(frame, caller);
+    const bool groups = symbol->op == XG_OP_GEMM_BATCH;
+    bool nested = shim_is_nested(frame, caller), ours = false, accompanied = false;
+    shim_notice(frame, caller);
     call->symbol = symbol;
     shim_next_find(symbol, caller, &module, &next);
+    if (!nested && !groups)
+        ours = shim_wants(call, next.int_bytes, &accompanied);
+    if (!ours && !accompanied && !groups && next.forwards)
+        return shim_blas_forward(&next.blas, call);
     struct shim_pending pending = {.call = call,
                                    .args = &args,
                                    .next = &next,
                                    .frame = frame,
                                    .caller = caller,
-                                   .nested = nested};
-    if (symbol->op == XG_OP_GEMM_BATCH)
-        shim_several(&pending);
-    else
-        shim_one(&pending);
+                                   .lapack = shim_symbol_is_lapack(symbol),
+                                   .nested = nested,
+                                   .ours = ours,
+                                   .accompanied = accompanied};
+    (groups ? shim_several : shim_one)(&pending);
+    return pending.returned;
 }

@@ -14,9 +14,14 @@ static const struct list {
     void (*read)(struct reading *);
     unsigned char m, n, info;
     unsigned char lengths[3]; /* of workspaces */
-} lists[SHIM_LIST_COUNT];
+} lists[SHIM_OP_COUNT];
 
-static const void *word(const struct shim_routine_call *call, int index)
+static const struct list *row_of(const struct shim_call *call)
+{
+    return &lists[call->symbol->op];
+}
+
+static const void *word(const struct shim_call *call, int index)
 {
     return (const void *)call->words[index];
 }
@@ -211,7 +216,7 @@ static void eigen(struct reading *r, const void *jobz, const void *triangle, con
 /* Workspaces of the type, of real numbers if the type is complex, and of integers. */
 static void workspaces(struct reading *r, int64_t work, int64_t rwork, int64_t iwork)
 {
-    const unsigned char *lengths = lists[r->call->list].lengths;
+    const unsigned char *lengths = row_of(r->call)->lengths;
     const bool complex = xg_type_is_complex(r->routine->type);
     workspace(r, word(r->call, lengths[0]), work);
     if (complex)
@@ -395,9 +400,9 @@ static void read_gesvd(struct reading *r)
 
 #define AT(list, name) (offsetof(struct shim_##list, name) / sizeof(uintptr_t))
 #define LIST(list, reader, rows, ...)                                                              \
-    [SHIM_LIST_##list] = {reader, AT(list, rows), AT(list, n), AT(list, info), {__VA_ARGS__}}
+    [SHIM_OP_##list] = {reader, AT(list, rows), AT(list, n), AT(list, info), {__VA_ARGS__}}
 
-static const struct list lists[SHIM_LIST_COUNT] = {
+static const struct list lists[SHIM_OP_COUNT] = {
     LIST(potrf, read_potrf, n),
     LIST(potrs, read_potrs, n),
     LIST(trtri, read_trtri, n),
@@ -429,25 +434,31 @@ static const struct list lists[SHIM_LIST_COUNT] = {
     LIST(complex_gesvd, read_gesvd, m, AT(complex_gesvd, lwork)),
 };
 
-void shim_routine_size(const struct shim_routine_call *call, int int_bytes, int64_t *m, int64_t *n)
+void shim_routine_size(const struct shim_call *call, int int_bytes, int64_t *m, int64_t *n,
+                       int64_t *k)
 {
-    *m = shim_terms_int(word(call, lists[call->list].m), int_bytes);
-    *n = shim_terms_int(word(call, lists[call->list].n), int_bytes);
+    *k = 0;
+    *m = shim_terms_int(word(call, row_of(call)->m), int_bytes);
+    *n = shim_terms_int(word(call, row_of(call)->n), int_bytes);
 }
 
-void *shim_routine_info(const struct shim_routine_call *call)
+void *shim_routine_info(const struct shim_call *call)
 {
-    return (void *)call->words[lists[call->list].info];
+    return (void *)call->words[row_of(call)->info];
 }
 
-void shim_routine_set_info(struct shim_routine_call *call, void *info)
+void shim_routine_reduce(struct shim_call *call, const struct xg_routine *routine, int64_t *info)
 {
-    call->words[lists[call->list].info] = (uintptr_t)info;
+    call->gelsd.ldb = call->gelsd.m;
+    call->gelsd.m = call->gelsd.lda = call->gelsd.n;
+    call->gelsd.a = routine->operand[XG_SLOT_U].at;
+    call->gelsd.b = routine->operand[XG_SLOT_V].at;
+    call->words[row_of(call)->info] = (uintptr_t)info;
 }
 
-bool shim_routine_ask(struct shim_routine_call *call, int64_t *minus_one)
+bool shim_routine_ask(struct shim_call *call, int64_t *minus_one)
 {
-    const unsigned char *lengths = lists[call->list].lengths;
+    const unsigned char *lengths = row_of(call)->lengths;
     for (int i = 0; i < 3 && lengths[i]; i++)
         call->words[lengths[i]] = (uintptr_t)minus_one;
     return lengths[0];
@@ -461,25 +472,25 @@ enum {
 
 /* Whether a routine that asks for n columns of `asked` elements works without blocks of columns,
  * and leaves n then. */
-static bool is_unblocked(const struct shim_routine_call *call, const struct xg_routine *routine,
+static bool is_unblocked(const struct shim_call *call, const struct xg_routine *routine,
                          double asked, bool mkl)
 {
     const int64_t block = (int64_t)asked / routine->n;
     const int64_t k =
-        call->list == SHIM_LIST_orgqr ? routine->k : xg_min_i64(routine->m, routine->n);
-    if (call->list == SHIM_LIST_getri)
+        call->symbol->op == SHIM_OP_orgqr ? routine->k : xg_min_i64(routine->m, routine->n);
+    if (call->symbol->op == SHIM_OP_getri)
         return block >= routine->n;
-    return (call->list == SHIM_LIST_geqrf || call->list == SHIM_LIST_orgqr) && !mkl &&
+    return (call->symbol->op == SHIM_OP_geqrf || call->symbol->op == SHIM_OP_orgqr) && !mkl &&
            (block >= k || QR_CROSSOVER >= k);
 }
 
 /* A workspace precedes its length. SYGVD leaves the size that is best for SYEVD. MKL's routines
  * leave their answers, except GETRI. */
-void shim_routine_leave(const struct shim_routine_call *call, const struct xg_routine *routine,
-                        enum xg_pool pool)
+void shim_routine_leave(const struct shim_call *call, const struct xg_routine *routine,
+                        enum shim_pool pool)
 {
-    void *work = (void *)call->words[lists[call->list].lengths[0] - 1];
-    const bool mkl = pool == XG_POOL_MKL;
+    void *work = (void *)call->words[row_of(call)->lengths[0] - 1];
+    const bool mkl = pool == SHIM_POOL_MKL;
     const double asked = real_at(routine->type, work);
     const int64_t n = routine->n;
     double left = asked;
@@ -525,15 +536,16 @@ static bool is_addressable(const struct xg_routine *routine)
     return true;
 }
 
-bool shim_routine_read(const struct shim_routine_call *call, int int_bytes,
-                       struct xg_routine *routine)
+void shim_routine_read(const struct shim_call *call, int int_bytes, struct shim_args *args)
 {
+    struct xg_routine *routine = &args->routine;
     struct reading reading = {call, int_bytes, routine, true};
     *routine = (struct xg_routine){.name = (enum xg_routine_name)call->symbol->kind,
                                    .type = call->symbol->type,
                                    .pivot_bytes = int_bytes};
-    lists[call->list].read(&reading);
-    return reading.legal && shim_routine_info(call) && is_addressable(routine) && !overlap(routine);
+    row_of(call)->read(&reading);
+    args->illegal =
+        !reading.legal || !shim_routine_info(call) || !is_addressable(routine) || overlap(routine);
 }
 
 /* Writes the number of values and, if LAPACK writes them too, the supports: each vector has all
@@ -548,10 +560,10 @@ static void finish_some(void *m, void *isuppz, int int_bytes, const struct xg_ro
     }
 }
 
-void shim_routine_finish(const struct shim_routine_call *call, int int_bytes,
+void shim_routine_finish(const struct shim_call *call, int int_bytes,
                          const struct xg_routine *routine)
 {
-    if (call->list == SHIM_LIST_syevr || call->list == SHIM_LIST_heevr)
+    if (call->symbol->op == SHIM_OP_syevr || call->symbol->op == SHIM_OP_heevr)
         finish_some(call->syevr.m, call->syevr.isuppz, int_bytes, routine);
     shim_terms_put_int(shim_routine_info(call), int_bytes, 0, 0);
 }

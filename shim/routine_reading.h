@@ -3,12 +3,12 @@
 #ifndef SHIM_ROUTINE_READING_H
 #define SHIM_ROUTINE_READING_H
 
-#include "routine.h"
+#include "routine_read.h"
 #include "terms.h"
 
 /* `legal` turns false at the first argument that does not fit. */
 struct reading {
-    const struct shim_routine_call *call;
+    const struct shim_call *call;
     int int_bytes;
     struct xg_routine *routine;
     bool legal;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The signatures of an operation's functions, made from its list of arguments (operations.h). */
+/* The signatures of the functions, made from the lists of arguments (operations.h, routines.h). */
 #ifndef SHIM_SIGNATURE_H
 #define SHIM_SIGNATURE_H
 
@@ -84,5 +84,35 @@ _Static_assert(sizeof(void *) == 8, "an int argument must fill a slot as wide as
 #define SHIM_PARAMETER_NEXT(role, name) , SHIM_FORTRAN_##role name
 #define SHIM_PARAMETER_LENGTH(role, name) SHIM_LENGTH_##role(SHIM_LENGTH_PARAMETER(name))
 #define SHIM_LENGTH_PARAMETER(name) , size_t name##_length
+
+/* X(i) for each word of a call of LAPACK of so many words (routines.h). */
+#define SHIM_WORDS_1(X) X(0)
+#define SHIM_WORDS_2(X) SHIM_WORDS_1(X), X(1)
+#define SHIM_WORDS_3(X) SHIM_WORDS_2(X), X(2)
+#define SHIM_WORDS_4(X) SHIM_WORDS_3(X), X(3)
+#define SHIM_WORDS_5(X) SHIM_WORDS_4(X), X(4)
+#define SHIM_WORDS_6(X) SHIM_WORDS_5(X), X(5)
+#define SHIM_WORDS_7(X) SHIM_WORDS_6(X), X(6)
+#define SHIM_WORDS_8(X) SHIM_WORDS_7(X), X(7)
+#define SHIM_WORDS_9(X) SHIM_WORDS_8(X), X(8)
+#define SHIM_WORDS_10(X) SHIM_WORDS_9(X), X(9)
+#define SHIM_WORDS_11(X) SHIM_WORDS_10(X), X(10)
+#define SHIM_WORDS_12(X) SHIM_WORDS_11(X), X(11)
+#define SHIM_WORDS_13(X) SHIM_WORDS_12(X), X(12)
+#define SHIM_WORDS_14(X) SHIM_WORDS_13(X), X(13)
+#define SHIM_WORDS_15(X) SHIM_WORDS_14(X), X(14)
+#define SHIM_WORDS_16(X) SHIM_WORDS_15(X), X(15)
+#define SHIM_WORDS_17(X) SHIM_WORDS_16(X), X(16)
+#define SHIM_WORDS_18(X) SHIM_WORDS_17(X), X(17)
+#define SHIM_WORDS_19(X) SHIM_WORDS_18(X), X(18)
+#define SHIM_WORDS_20(X) SHIM_WORDS_19(X), X(19)
+#define SHIM_WORDS_21(X) SHIM_WORDS_20(X), X(20)
+#define SHIM_WORDS_22(X) SHIM_WORDS_21(X), X(21)
+#define SHIM_WORDS_23(X) SHIM_WORDS_22(X), X(22)
+#define SHIM_WORDS_24(X) SHIM_WORDS_23(X), X(23)
+#define SHIM_WORDS_25(X) SHIM_WORDS_24(X), X(24)
+#define SHIM_WORDS_26(X) SHIM_WORDS_25(X), X(25)
+
+#define SHIM_WORD_PARAMETER(i) uintptr_t w##i
 
 #endif

@@ -9,8 +9,8 @@ const struct shim_symbol shim_symbols[SHIM_ID_COUNT] = {
     SHIM_NAMES(SHIM_ROW)
 #undef SHIM_ROW
 #define SHIM_ROW(prefix, suffix, int_bytes, plain, letter, LETTER, name, ROUTINE, list, words)     \
-    {#prefix #letter #name #suffix, #letter #name, XG_OP_COUNT, XG_TYPE_##LETTER,                  \
-     XG_ROUTINE_##ROUTINE,          SHIM_FORTRAN,  int_bytes,   plain},
+    {#prefix #letter #name #suffix, #letter #name, SHIM_OP_##list, XG_TYPE_##LETTER,               \
+     XG_ROUTINE_##ROUTINE,          SHIM_FORTRAN,  int_bytes,      plain},
         SHIM_ROUTINE_NAMES(SHIM_ROW)
 #undef SHIM_ROW
 };

@@ -38,10 +38,18 @@ enum {
         SHIM_BLAS_ROUTINES + (SHIM_ID_COUNT - SHIM_BLAS_COUNT) / SHIM_ROUTINE_SPELLING_COUNT
 };
 
+/* LAPACK's lists of arguments are numbered after BLAS's operations: tables are indexed by both. */
+enum {
+#define SHIM_OP(list, ...) SHIM_OP_##list = XG_OP_COUNT + SHIM_LIST_##list,
+    SHIM_LISTS(SHIM_OP)
+#undef SHIM_OP
+        SHIM_OP_COUNT = XG_OP_COUNT + SHIM_LIST_COUNT
+};
+
 struct shim_symbol {
     const char *name;
     const char *routine; /* "ssyrk" */
-    enum xg_op op;       /* for LAPACK's names XG_OP_COUNT */
+    int op;              /* an enum xg_op; for LAPACK's names SHIM_OP_ of their list */
     enum xg_type type;
     int kind; /* its operation and type, numbered as in problem.h; for LAPACK's names an
                * enum xg_routine_name */
@@ -55,7 +63,7 @@ extern const struct shim_symbol shim_symbols[SHIM_ID_COUNT];
 
 static inline bool shim_symbol_is_lapack(const struct shim_symbol *symbol)
 {
-    return symbol - shim_symbols >= SHIM_BLAS_COUNT;
+    return symbol->op >= (int)XG_OP_COUNT;
 }
 
 /* The number of a name's routine: its kind (problem.h), unless it is a synonym or LAPACK's. */

@@ -17,7 +17,7 @@
 struct shim_counter {
     const char *count;
     const char *parallel; /* OpenBLAS: 0 one thread, 1 its own threads, 2 OpenMP */
-    enum xg_pool pool;    /* unless the library depends on OpenMP */
+    enum shim_pool pool;  /* unless the library depends on OpenMP */
 };
 
 /*
@@ -26,16 +26,16 @@ struct shim_counter {
  * them.
  */
 static const struct shim_counter shim_counters[] = {
-    {"openblas_get_num_threads", "openblas_get_parallel", XG_POOL_OPENBLAS},
-    {"openblas_get_num_threads64_", "openblas_get_parallel64_", XG_POOL_OPENBLAS},
-    {"openblas_get_num_threads_64", "openblas_get_parallel_64", XG_POOL_OPENBLAS},
-    {"scipy_openblas_get_num_threads", "scipy_openblas_get_parallel", XG_POOL_OPENBLAS},
-    {"scipy_openblas_get_num_threads64_", "scipy_openblas_get_parallel64_", XG_POOL_OPENBLAS},
-    {"MKL_Get_Max_Threads", NULL, XG_POOL_MKL},
-    {"mkl_get_max_threads", NULL, XG_POOL_MKL},
-    {"bli_thread_get_num_threads", NULL, XG_POOL_NONE},
-    {"flexiblas_get_num_threads", NULL, XG_POOL_UNKNOWN},
-    {"lbt_get_num_threads", NULL, XG_POOL_UNKNOWN},
+    {"openblas_get_num_threads", "openblas_get_parallel", SHIM_POOL_OPENBLAS},
+    {"openblas_get_num_threads64_", "openblas_get_parallel64_", SHIM_POOL_OPENBLAS},
+    {"openblas_get_num_threads_64", "openblas_get_parallel_64", SHIM_POOL_OPENBLAS},
+    {"scipy_openblas_get_num_threads", "scipy_openblas_get_parallel", SHIM_POOL_OPENBLAS},
+    {"scipy_openblas_get_num_threads64_", "scipy_openblas_get_parallel64_", SHIM_POOL_OPENBLAS},
+    {"MKL_Get_Max_Threads", NULL, SHIM_POOL_MKL},
+    {"mkl_get_max_threads", NULL, SHIM_POOL_MKL},
+    {"bli_thread_get_num_threads", NULL, SHIM_POOL_NONE},
+    {"flexiblas_get_num_threads", NULL, SHIM_POOL_UNKNOWN},
+    {"lbt_get_num_threads", NULL, SHIM_POOL_UNKNOWN},
 };
 
 /* m n k of a real GEMM up to which OpenBLAS computes on the caller's thread alone, and the factor
@@ -82,7 +82,7 @@ static void shim_hold(shim_int_function *function)
  * same file.
  */
 static bool shim_find_openmp(const struct shim_where *where, shim_int_function **max_threads,
-                             shim_int_function **in_parallel, enum xg_pool *pool)
+                             shim_int_function **in_parallel, enum shim_pool *pool)
 {
     if (!shim_look_up(where, "omp_get_max_threads"))
         return false;
@@ -94,8 +94,8 @@ static bool shim_find_openmp(const struct shim_where *where, shim_int_function *
     *max_threads = shim_function(&scope, "omp_get_max_threads");
     *in_parallel = shim_function(&scope, "omp_in_parallel");
     void *blocktime = shim_look_up(&scope, "kmp_get_blocktime");
-    *pool = blocktime && shim_module_holds(blocktime, (void *)*max_threads) ? XG_POOL_KMP
-                                                                            : XG_POOL_GOMP;
+    *pool = blocktime && shim_module_holds(blocktime, (void *)*max_threads) ? SHIM_POOL_KMP
+                                                                            : SHIM_POOL_GOMP;
     bool global = program && scope.handle == program;
     if (program)
         dlclose(program);
@@ -113,7 +113,7 @@ void shim_threads_find(void *handle, const void *address, struct shim_threads *t
     const struct shim_where where = {handle, address};
     const struct shim_counter *counter = shim_counters, *end = counter + SHIM_COUNTERS;
     shim_int_function *max_threads, *in_parallel;
-    enum xg_pool pool;
+    enum shim_pool pool;
 
     *threads = (struct shim_threads){0};
     while (counter < end && !(threads->count = shim_function(&where, counter->count)))
@@ -127,7 +127,7 @@ void shim_threads_find(void *handle, const void *address, struct shim_threads *t
     shim_int_function *parallel = shim_function(&where, counter->parallel);
     int built = parallel ? parallel() : -1;
     if (built == 0)
-        threads->pool = XG_POOL_NONE;
+        threads->pool = SHIM_POOL_NONE;
     if (built == 0 || built == 1 || !shim_find_openmp(&where, &max_threads, &in_parallel, &pool))
         return;
     /* An OpenMP build of OpenBLAS uses OpenMP's count at each product. */

@@ -3,7 +3,7 @@
 #ifndef SHIM_THREADS_H
 #define SHIM_THREADS_H
 
-#include "src/base/xg.h"
+#include "pools.h"
 
 /* The functions found in one library. All zero: nothing is known. */
 struct shim_threads {
@@ -11,7 +11,7 @@ struct shim_threads {
     int (*in_parallel)(
         void); /* while it returns true, a product has one thread; NULL: there is no such test */
     double single_mnk; /* m n k up to which a real GEMM has one thread; 0: no GEMM has */
-    enum xg_pool pool;
+    enum shim_pool pool;
 };
 
 /*

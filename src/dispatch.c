@@ -18,7 +18,6 @@
 #include "engine/remembered.h"
 #include "host/fork.h"
 #include "host/shelter.h"
-#include "host/spin.h"
 #include "host/stack.h"
 #include "host/tally.h"
 #include "report/recorder.h"
@@ -121,8 +120,8 @@ static struct xg_situation look(const struct xg_conf *conf, const struct xg_call
         .cublas = xg_library_start_state(XG_TOOLKIT_CUBLAS),
         .cusolver = xg_library_start_state(XG_TOOLKIT_CUSOLVER),
         .cpu_threads = call->problem && cpu->threads ? cpu->threads(cpu->ctx) : 0,
-        .spin_s = xg_spin_seconds(cpu->pool),
-        .pool_is_shared = cpu->pool == XG_POOL_GOMP || cpu->pool == XG_POOL_KMP,
+        .spin_s = xg_cpu_spin_s(cpu),
+        .pool_is_shared = cpu->shared_pool,
         .under_way = xg_tally_all(XG_TALLY_PRODUCTS),
         .cores = xg_learnt_cores(),
         .cores_left = xg_learnt_cores_left(),
@@ -264,13 +263,13 @@ static bool compute_problem(const struct xg_call *call, const struct xg_cpu *cpu
 static bool stays_open(const struct xg_call *call, const struct xg_cpu *cpu)
 {
     if (call->routine || call->problem->batch || !xg_learnt_is_open() || !xg_stack_is_known() ||
-        cpu->pool != XG_POOL_OPENBLAS)
+        !cpu->own_pool)
         return false;
     const struct xg_conf *conf = xg_conf_get();
     return conf->mode == XG_MODE_AUTO && !conf->reproducible && !xg_conf_tells(conf);
 }
 
-static bool dispatch(const struct xg_call *call, const struct xg_cpu *cpu)
+bool xg_dispatch(const struct xg_call *call, const struct xg_cpu *cpu)
 {
     int saved_errno = errno;
     struct xg_shelter shelter;
@@ -287,16 +286,4 @@ static bool dispatch(const struct xg_call *call, const struct xg_cpu *cpu)
     errno = saved_errno;
     xg_shelter_leave(&shelter);
     return on_gpu;
-}
-
-void xg_dispatch_problem(const char *symbol, const struct xg_problem *problem,
-                         const struct xg_cpu *cpu)
-{
-    dispatch(&(struct xg_call){.symbol = symbol, .problem = problem}, cpu);
-}
-
-bool xg_dispatch_routine(const char *symbol, const struct xg_routine *routine,
-                         const struct xg_cpu *cpu)
-{
-    return dispatch(&(struct xg_call){.symbol = symbol, .routine = routine}, cpu);
 }

@@ -3,25 +3,28 @@
 #ifndef XG_DISPATCH_H
 #define XG_DISPATCH_H
 
-#include "base/routine.h"
+#include "base/call.h"
 #include "base/xg.h"
 
 /*
- * Always computes *call: C is right on return, whatever failed on the way. symbol is the name that
- * the program called (a static string). cpu: see xg.h; it computes the whole call if the policy
- * says CPU, the remaining tiles after a failure, and the CPU's side in compare mode.
+ * Always computes *call, whatever failed on the way. cpu: see xg.h; it computes the whole call if
+ * the policy says CPU, the remaining tiles of a product after a failure, and the CPU's side in
+ * compare mode. For a routine cpu->part is not used and may be NULL.
+ *
+ * True: the GPU computed all of it, or its part of least squares before cpu->factored; the results
+ * of a routine are in its operands, and LAPACK's info is 0. False: the CPU computed a part of the
+ * product, or the whole call.
  *
  * From any thread. errno, the signal mask, the floating-point environment and the current CUDA
  * context are as before. Never calls a BLAS symbol itself.
  */
-void xg_dispatch_problem(const char *symbol, const struct xg_problem *call,
-                         const struct xg_cpu *cpu);
+bool xg_dispatch(const struct xg_call *call, const struct xg_cpu *cpu);
 
 /*
- * True if the caller must hand a problem of this kind (problem.h) and size to xg_dispatch_problem.
- * False if it may forward the call to its BLAS: the call is not reported, and it is too small to
- * gain on a device or cannot run there. Always true if XGEMM_MODE is gpu or compare. A few
- * nanoseconds: two loads and two multiplications once the configuration has been read.
+ * True if the caller must hand a problem of this kind (problem.h) and size to xg_dispatch. False if
+ * it may forward the call to its BLAS: the call is not reported, and it is too small to gain on a
+ * device or cannot run there. Always true if XGEMM_MODE is gpu or compare. A few nanoseconds: two
+ * loads and two multiplications once the configuration has been read.
  */
 bool xg_dispatch_wants(int kind, int64_t m, int64_t n, int64_t k);
 
@@ -30,23 +33,10 @@ bool xg_dispatch_wants(int kind, int64_t m, int64_t n, int64_t k);
  * depend on the others (XGEMM_REPRODUCIBLE). */
 bool xg_dispatch_wants_group(int kind, int64_t m, int64_t n, int64_t k);
 
-/* --- LAPACK's routines ----------------------------------------------------------------------- */
-
 /*
- * Always computes the routine. symbol: the name that the program called (a static string).
- * cpu->whole repeats the caller's own call; cpu->part is not used and may be NULL. True: the GPU
- * computed it, or its part of least squares before cpu->factored; all results are in the operands,
- * and LAPACK's info is 0. False: cpu->whole computed it.
- *
- * From any thread; otherwise as xg_dispatch_problem.
- */
-bool xg_dispatch_routine(const char *symbol, const struct xg_routine *routine,
-                         const struct xg_cpu *cpu);
-
-/*
- * True if the caller must hand a routine with these dimensions of A to xg_dispatch_routine. False
- * if it may forward the call: the call is not reported, and it is too small to gain on a device or
- * routines are switched off (XGEMM_LAPACK). A few nanoseconds once the configuration has been read.
+ * True if the caller must hand a routine with these dimensions of A to xg_dispatch. False if it may
+ * forward the call: the call is not reported, and it is too small to gain on a device or routines
+ * are switched off (XGEMM_LAPACK). A few nanoseconds once the configuration has been read.
  */
 bool xg_dispatch_wants_routine(int64_t m, int64_t n);
 

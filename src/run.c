@@ -9,7 +9,6 @@
 #include "engine/learnt.h"
 #include "engine/leftover.h"
 #include "engine/settled.h"
-#include "host/spin.h"
 #include "host/tally.h"
 #include "pipeline/least_squares.h"
 #include "report/recorder.h"
@@ -60,9 +59,8 @@ static void run_cpu(const struct xg_run *run)
     double end = xg_clock_s();
     run->record->place = XG_PLACE_CPU;
     observe(run, XG_SIDE_CPU, end - begin, end);
-    if (decision->wakes && run->cpu->pool == XG_POOL_OPENBLAS &&
-        xg_engine_state_get() == XG_ENGINE_READY)
-        run->record->spin_s = xg_spin_seconds(run->cpu->pool);
+    if (decision->wakes && run->cpu->own_pool && xg_engine_state_get() == XG_ENGINE_READY)
+        run->record->spin_s = xg_cpu_spin_s(run->cpu);
     if (decision->settled && !xg_learnt_wants_all())
         xg_settled_add(problem);
 }
@@ -119,7 +117,7 @@ static bool run_product(const struct xg_run *run)
     const struct xg_cpu fallback = xg_leftover_cpu(&rest);
     struct xg_result *result = &run->record->gpu;
     double begin = xg_clock_s();
-    enum xg_status status = xg_engine_compute(problem, run->conf, &fallback, &patience, result);
+    enum xg_status status = xg_engine_compute(run->call, run->conf, &fallback, &patience, result);
     double end = xg_clock_s();
     compute_rest(run, &rest);
     bool some = !rest.whole;
@@ -152,12 +150,13 @@ static bool run_routine(const struct xg_run *run)
 {
     const struct xg_patience patience = patience_of(run->decision);
     struct xg_routine routine = *run->call->routine;
+    const struct xg_call call = {.symbol = run->call->symbol, .routine = &routine};
     struct xg_result *result = &run->record->gpu;
     enum xg_status status = XG_ERR_NOMEM;
     double begin = xg_clock_s();
     routine.decomposes = run->decision->decomposes;
     if (xg_least_squares_open(&routine, __builtin_frame_address(0)))
-        status = xg_engine_routine(&routine, run->conf, &patience, result);
+        status = xg_engine_compute(&call, run->conf, NULL, &patience, result);
     bool done = result->factored ? run_factored(run, &routine) : status == XG_OK;
     double end = xg_clock_s();
     xg_least_squares_close(&routine);
@@ -174,15 +173,11 @@ static bool run_routine(const struct xg_run *run)
 
 static enum xg_status compare(const struct xg_run *run)
 {
-    const struct xg_call *call = run->call;
-    struct xg_result *result = &run->record->gpu;
-    if (call->problem)
-        return xg_both_sides_problem(call->symbol, call->problem, run->conf, run->cpu, run->shelter,
-                                     result);
-    double entered = xg_recorder_enter();
-    enum xg_status status = xg_both_sides_routine(call->symbol, call->routine, run->conf, run->cpu,
-                                                  run->shelter, result);
-    run->record->inside_s += xg_recorder_leave(entered);
+    double entered = run->call->routine ? xg_recorder_enter() : 0.0;
+    enum xg_status status =
+        xg_both_sides_compute(run->call, run->conf, run->cpu, run->shelter, &run->record->gpu);
+    if (run->call->routine)
+        run->record->inside_s += xg_recorder_leave(entered);
     return status;
 }
 

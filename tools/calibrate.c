@@ -90,7 +90,8 @@ static bool compute_gpu(const struct xg_problem *call)
 {
     struct xg_cpu cpu = {.whole = cpu_whole, .part = cpu_part, .ctx = (void *)(uintptr_t)call};
     struct xg_result result;
-    return xg_engine_compute(call, xg_conf_get(), &cpu, NULL, &result) == XG_OK;
+    return xg_engine_compute(&(struct xg_call){.problem = call}, xg_conf_get(), &cpu, NULL,
+                             &result) == XG_OK;
 }
 
 static bool open_blas(void)
@@ -289,7 +290,7 @@ static bool calibrate(struct xg_model *model, const struct xg_calibration_key *k
     return true;
 }
 
-/* How the threads of CPU libraries should spin follows from this (src/host/spin.h). */
+/* How the threads of CPU libraries should spin follows from this (shim/pools.h). */
 static void calibrate_wake(void)
 {
     struct xg_wake wake;

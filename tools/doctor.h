@@ -186,6 +186,6 @@ void doctor_json_write(FILE *out, const struct doctor_facts *facts,
 int doctor_findings_to_mend(const struct doctor_finding *findings, int count);
 
 /* A name for the pool, as in "libgomp's threads"; never NULL. Both reports use it. */
-const char *doctor_pool_text(enum xg_pool pool);
+const char *doctor_pool_text(enum shim_pool pool);
 
 #endif

@@ -11,9 +11,9 @@
 #include "../shim/blas.h"
 #include "../shim/threads.h"
 #include "doctor_probe.h"
+#include "shim/pools.h"
 #include "src/base/conf.h"
 #include "src/host/library.h"
-#include "src/host/spin.h"
 
 static const double LIMIT_S = 20;
 
@@ -52,15 +52,15 @@ static void ask_version(void *library, char version[160])
 }
 
 /* Whether xgemm-run decides how long the threads spin, as it does in tools/settings.c. */
-static bool is_decided(enum xg_pool pool)
+static bool is_decided(enum shim_pool pool)
 {
     const struct xg_conf *conf = xg_conf_get();
-    if (xg_spin_wish(conf->spin, conf->mode, getenv("CUDA_VISIBLE_DEVICES"),
-                     xg_spin_has_device()) == XG_SPIN_KEPT)
+    if (shim_pools_wish(conf->spin, conf->mode, getenv("CUDA_VISIBLE_DEVICES"),
+                        shim_pools_have_device()) == SHIM_WISH_KEPT)
         return false;
-    if (pool == XG_POOL_OPENBLAS)
-        return !getenv(XG_SPIN_VARIABLE);
-    return pool == XG_POOL_GOMP && !getenv(XG_SPIN_VARIABLE_GOMP) && !getenv("OMP_WAIT_POLICY");
+    if (pool == SHIM_POOL_OPENBLAS)
+        return !getenv(SHIM_POOLS_POWER);
+    return pool == SHIM_POOL_GOMP && !getenv(SHIM_POOLS_ROUNDS) && !getenv("OMP_WAIT_POLICY");
 }
 
 static void ask(void *answer, const void *file)
@@ -85,10 +85,10 @@ static void ask(void *answer, const void *file)
     shim_threads_find(library, NULL, &threads);
     blas->threads = shim_threads_count(&threads, NULL);
     blas->pool = threads.pool;
-    if (!secure_getenv(XG_SPIN_VARIABLE)) /* as in the program */
-        (void)xg_spin_answer(xg_conf_environment, NULL);
+    if (!secure_getenv(SHIM_POOLS_POWER)) /* as in the program */
+        (void)shim_pools_answer(xg_conf_environment, NULL);
     blas->spin_decided = is_decided(threads.pool);
-    blas->spin_s = threads.count && blas->threads > 1 ? xg_spin_seconds(threads.pool) : 0;
+    blas->spin_s = threads.count && blas->threads > 1 ? shim_pools_spin_s(threads.pool) : 0;
 }
 
 void doctor_blas_read(struct doctor_blas *blas, const char *file)

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "doctor_names.h"
+#include "shim/pools.h"
 #include "src/base/xg.h"
 #include "src/report/account.h"
 
@@ -209,7 +210,7 @@ struct doctor_blas {
     char version[160];     /* what the library reports about itself; empty: nothing */
     int int_bytes;
     int threads; /* 0: unknown */
-    enum xg_pool pool;
+    enum shim_pool pool;
     double spin_s;     /* time that its threads spin after a product */
     bool spin_decided; /* by xgemm-run, from what waking them costs */
 };

@@ -17,12 +17,12 @@ int doctor_findings_to_mend(const struct doctor_finding *findings, int count)
     return mend;
 }
 
-const char *doctor_pool_text(enum xg_pool pool)
+const char *doctor_pool_text(enum shim_pool pool)
 {
     static const char *const texts[] = {
-        [XG_POOL_UNKNOWN] = "unknown",        [XG_POOL_NONE] = "none",
-        [XG_POOL_OPENBLAS] = "OpenBLAS",      [XG_POOL_GOMP] = "libgomp",
-        [XG_POOL_KMP] = "libiomp5 or libomp", [XG_POOL_MKL] = "MKL",
+        [SHIM_POOL_UNKNOWN] = "unknown",        [SHIM_POOL_NONE] = "none",
+        [SHIM_POOL_OPENBLAS] = "OpenBLAS",      [SHIM_POOL_GOMP] = "libgomp",
+        [SHIM_POOL_KMP] = "libiomp5 or libomp", [SHIM_POOL_MKL] = "MKL",
     };
     return texts[pool];
 }

@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 #include "kernels/table.h"
+#include "shim/pools.h"
 #include "src/base/conf.h"
 #include "src/decide/select.h"
 #include "src/device/absence.h"
 #include "src/host/cores.h"
-#include "src/host/spin.h"
 #include "wake.h"
 
 static void read_line(const char *path, char *line, size_t size)
@@ -69,9 +69,9 @@ void doctor_system_read(struct doctor_system *system)
         .lapack = conf->lapack == XG_LAPACK_ON,
         .wants_cublas = conf->math == XG_MATH_TF32 || (row && (row->flags & XG_KERNEL_CUBLAS) != 0),
     };
-    if (xg_spin_has_device() && wake_find(&wake)) {
+    if (shim_pools_have_device() && wake_find(&wake)) {
         system->wake_s = 1e-9 * (double)wake.wake_ns;
-        system->wake_dear = xg_spin_power(XG_SPIN_BY_WAKE, &wake) == 0;
+        system->wake_dear = shim_pools_power(SHIM_WISH_BY_WAKE, &wake) == 0;
     }
     system->nodes_closed = xg_absence_find(XG_ABSENCE_FILES) == XG_REASON_DENIED;
     read_line("/sys/module/nvidia/version", system->kernel_module, sizeof system->kernel_module);

@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shim/pools.h"
 #include "src/base/conf.h"
 #include "src/base/log.h"
-#include "src/host/spin.h"
 #include "wake.h"
 
 /* Prints text in single quotes; a quote inside it goes between two quoted parts. */
@@ -76,19 +76,19 @@ static void print_spins(bool null)
     struct xg_conf conf;
     struct xg_wake wake;
     xg_conf_parse(&conf, xg_conf_environment, ignore, NULL);
-    const bool own_spin = getenv(XG_SPIN_VARIABLE);
-    const bool own_rounds = getenv(XG_SPIN_VARIABLE_GOMP) || getenv("OMP_WAIT_POLICY");
-    const enum xg_spin_wish wish =
-        xg_spin_wish(conf.spin, conf.mode, getenv("CUDA_VISIBLE_DEVICES"), xg_spin_has_device());
-    const bool known = wish == XG_SPIN_BY_WAKE && !(own_spin && own_rounds) && wake_find(&wake);
-    const int power = own_spin ? 0 : xg_spin_power(wish, known ? &wake : NULL);
-    const long rounds = own_rounds ? 0 : xg_spin_rounds(wish, known ? &wake : NULL);
+    const bool own_spin = getenv(SHIM_POOLS_POWER);
+    const bool own_rounds = getenv(SHIM_POOLS_ROUNDS) || getenv("OMP_WAIT_POLICY");
+    const enum shim_wish wish = shim_pools_wish(
+        conf.spin, conf.mode, getenv("CUDA_VISIBLE_DEVICES"), shim_pools_have_device());
+    const bool known = wish == SHIM_WISH_BY_WAKE && !(own_spin && own_rounds) && wake_find(&wake);
+    const int power = own_spin ? 0 : shim_pools_power(wish, known ? &wake : NULL);
+    const long rounds = own_rounds ? 0 : shim_pools_rounds(wish, known ? &wake : NULL);
     const char end = null ? '\0' : ' ';
     fputs(null ? "" : "spins='", stdout);
     if (power)
-        printf("%s=%d%c", XG_SPIN_VARIABLE, power, end);
+        printf("%s=%d%c", SHIM_POOLS_POWER, power, end);
     if (rounds)
-        printf("%s=%ld%c", XG_SPIN_VARIABLE_GOMP, rounds, end);
+        printf("%s=%ld%c", SHIM_POOLS_ROUNDS, rounds, end);
     fputs(null ? "" : "'\n", stdout);
     xg_conf_fini(&conf);
 }

@@ -200,7 +200,8 @@ static const struct xg_setting settings[] = {
 enum { SETTINGS = sizeof settings / sizeof settings[0] };
 
 _Static_assert(sizeof(enum xg_mode) == sizeof(int) && sizeof(enum xg_math) == sizeof(int) &&
-                   sizeof(enum xg_exit) == sizeof(int) && sizeof(enum xg_spinning) == sizeof(int),
+                   sizeof(enum xg_exit) == sizeof(int) && sizeof(enum xg_spinning) == sizeof(int) &&
+                   sizeof(enum xg_history_use) == sizeof(int),
                "choices are stored as int");
 
 enum { MESSAGE_BYTES = 512 };

@@ -60,16 +60,6 @@ enum xg_status {
 /* One word for a status, for logs; never NULL. */
 const char *xg_status_name(enum xg_status status);
 
-/* The owner of a CPU library's threads, which decides what they do after a product (spin.h). */
-enum xg_pool {
-    XG_POOL_UNKNOWN = 0,
-    XG_POOL_NONE,     /* none, or threads that end with the product */
-    XG_POOL_OPENBLAS, /* OpenBLAS's own */
-    XG_POOL_GOMP,     /* libgomp's */
-    XG_POOL_KMP,      /* libiomp5's and LLVM's libomp's */
-    XG_POOL_MKL,      /* MKL's: those of the user's threading layer */
-};
-
 struct xg_routine;
 
 /*
@@ -81,10 +71,13 @@ struct xg_routine;
  *   library: the file of that library, valid until the call ends; NULL if it is not known.
  *   threads: the largest number of threads, including the caller's, that whole would use now; 0:
  *            not known. Takes a few nanoseconds.
- *   pool:    the owner of those threads.
+ *   spin_s:  the seconds for which those threads spin after a product: an upper bound, 0 if they do
+ *            not, INFINITY if they never stop. Takes a few nanoseconds.
+ *   own_pool: those threads are the library's own, OpenBLAS's; its `threads` takes no lock.
+ *   shared_pool: they are an OpenMP run-time's; the program's own parallel parts use them too.
  *
  * The functions run on the application's thread. whole, part and factored may run for long; whole
- * and part cannot fail. library and threads may be NULL.
+ * and part cannot fail. library, threads and spin_s may be NULL.
  */
 struct xg_cpu {
     void (*whole)(void *ctx);
@@ -92,9 +85,15 @@ struct xg_cpu {
     bool (*factored)(void *ctx, const struct xg_routine *routine);
     const char *(*library)(void *ctx);
     int (*threads)(void *ctx);
-    enum xg_pool pool;
+    double (*spin_s)(void *ctx);
+    bool own_pool, shared_pool;
     void *ctx;
 };
+
+static inline double xg_cpu_spin_s(const struct xg_cpu *cpu)
+{
+    return cpu->spin_s ? cpu->spin_s(cpu->ctx) : 0.0;
+}
 
 /* Where a call ran. */
 enum xg_place { XG_PLACE_CPU, XG_PLACE_GPU, XG_PLACE_BOTH /* compare, or finished by the CPU */ };

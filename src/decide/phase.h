@@ -6,10 +6,10 @@
 #include "decide/feedback.h"
 
 /*
- * A product on a multithreaded CPU library leaves the library's threads spinning (spin.h), and GPU
- * products that follow lack cores for staging. So the side is chosen for a stretch of products, a
- * phase, and not for each product. The rule is the ski-rental rule: stay until staying has cost as
- * much as a change would.
+ * A product on a multithreaded CPU library leaves the library's threads spinning (shim/pools.h),
+ * and GPU products that follow lack cores for staging. So the side is chosen for a stretch of
+ * products, a phase, and not for each product. The rule is the ski-rental rule: stay until staying
+ * has cost as much as a change would.
  *
  * One ledger says by how much the GPU is ahead:
  *

@@ -83,7 +83,8 @@
 
 /* --- Phases and trials --------------------------------------------------------------------- */
 
-/* Seconds. Threads that spin for longer spin forever; 0.2 s is the longest default (spin.h). */
+/* Seconds. Threads that spin for longer spin forever; 0.2 s is the longest default (shim/pools.h).
+ */
 #define XG_TUNING_SPIN_MOST_S 0.3
 
 /* Seconds. Replay, each program once, threads that spin for 134 ms: with 30 ms the program on a

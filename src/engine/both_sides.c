@@ -45,9 +45,9 @@ static double time_cpu(const struct xg_cpu *cpu, struct xg_shelter *shelter)
     return xg_clock_s() - begin;
 }
 
-enum xg_status xg_both_sides_problem(const char *symbol, const struct xg_problem *call,
-                                     const struct xg_conf *conf, const struct xg_cpu *cpu,
-                                     struct xg_shelter *shelter, struct xg_result *result)
+static enum xg_status compare_problem(const char *symbol, const struct xg_problem *call,
+                                      const struct xg_conf *conf, const struct xg_cpu *cpu,
+                                      struct xg_shelter *shelter, struct xg_result *result)
 {
     static const struct xg_cpu none = {.whole = no_cpu_whole, .part = no_cpu_part};
     struct xg_problem on_gpu = *call;
@@ -68,7 +68,8 @@ enum xg_status xg_both_sides_problem(const char *symbol, const struct xg_problem
     if (accuracy && on_gpu.c) {
         xg_accuracy_init(accuracy, call);
         double begin = xg_clock_s();
-        status = xg_engine_compute(&on_gpu, conf, &none, NULL, result);
+        status =
+            xg_engine_compute(&(struct xg_call){.problem = &on_gpu}, conf, &none, NULL, result);
         gpu_seconds = xg_clock_s() - begin;
     }
     double cpu_seconds = time_cpu(cpu, shelter);
@@ -149,9 +150,9 @@ static double residual_of(const struct xg_routine *before, const struct xg_routi
     return status == XG_OK ? residual.units : XG_COMPARE_UNMEASURED;
 }
 
-enum xg_status xg_both_sides_routine(const char *symbol, const struct xg_routine *routine,
-                                     const struct xg_conf *conf, const struct xg_cpu *cpu,
-                                     struct xg_shelter *shelter, struct xg_result *result)
+static enum xg_status compare_routine(const char *symbol, const struct xg_routine *routine,
+                                      const struct xg_conf *conf, const struct xg_cpu *cpu,
+                                      struct xg_shelter *shelter, struct xg_result *result)
 {
     struct xg_routine before, on_gpu;
     void *memory = copy_routine(routine, &before, &on_gpu, __builtin_frame_address(0));
@@ -159,7 +160,7 @@ enum xg_status xg_both_sides_routine(const char *symbol, const struct xg_routine
     double begin = xg_clock_s();
     *result = (struct xg_result){0};
     if (memory)
-        status = xg_engine_routine(&on_gpu, conf, NULL, result);
+        status = xg_engine_compute(&(struct xg_call){.routine = &on_gpu}, conf, NULL, NULL, result);
     double gpu_seconds = xg_clock_s() - begin;
     double cpu_seconds = time_cpu(cpu, shelter);
     if (status == XG_OK) {
@@ -177,4 +178,12 @@ enum xg_status xg_both_sides_routine(const char *symbol, const struct xg_routine
     }
     xg_call_memory_free(memory);
     return status;
+}
+
+enum xg_status xg_both_sides_compute(const struct xg_call *call, const struct xg_conf *conf,
+                                     const struct xg_cpu *cpu, struct xg_shelter *shelter,
+                                     struct xg_result *result)
+{
+    return call->problem ? compare_problem(call->symbol, call->problem, conf, cpu, shelter, result)
+                         : compare_routine(call->symbol, call->routine, conf, cpu, shelter, result);
 }

@@ -516,42 +516,35 @@ void xg_engine_let_go(int number)
         xg_devices_close(&held);
 }
 
-/* --- Products ------------------------------------------------------------------------------ */
+/* --- Calls --------------------------------------------------------------------------------- */
 
-/* A problem with its CPU side, or a routine. */
-struct task {
-    const struct xg_problem *call;
-    const struct xg_cpu *cpu;
-    const struct xg_routine *routine; /* NULL: a problem */
-    const struct xg_conf *conf;
-};
-
-/* Whether the next task is one of the sample that is verified, and its number. */
+/* Whether the next call is one of the sample that is verified, and its number. */
 static bool is_sampled(const struct xg_conf *conf, uint64_t *number)
 {
-    static _Atomic uint64_t tasks;
+    static _Atomic uint64_t calls;
     if (!(conf->verify > 0) || conf->mode == XG_MODE_COMPARE)
         return false;
-    *number = atomic_fetch_add_explicit(&tasks, 1, memory_order_relaxed);
+    *number = atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed);
     return xg_verify_samples(*number, conf->verify);
 }
 
-static enum xg_status run_verified(struct xg_lane *lane, const struct task *task,
+static enum xg_status run_verified(struct xg_lane *lane, const struct xg_call *call,
+                                   const struct xg_conf *conf, const struct xg_cpu *cpu,
                                    struct xg_result *result)
 {
-    const struct xg_conf *conf = task->conf;
     uint64_t number;
     bool sampled = is_sampled(conf, &number);
-    if (task->routine)
-        return sampled ? xg_routine_run_verified(lane, task->routine, number, result)
-                       : xg_routine_run(lane, task->routine, result);
+    if (call->routine)
+        return sampled ? xg_routine_run_verified(lane, call->routine, number, result)
+                       : xg_routine_run(lane, call->routine, result);
     if (sampled)
-        return xg_pipeline_run_verified(lane, task->call, conf->math, conf->kernel, task->cpu,
-                                        number, result);
-    return xg_pipeline_run(lane, task->call, conf->math, conf->kernel, task->cpu, result);
+        return xg_pipeline_run_verified(lane, call->problem, conf->math, conf->kernel, cpu, number,
+                                        result);
+    return xg_pipeline_run(lane, call->problem, conf->math, conf->kernel, cpu, result);
 }
 
-static enum xg_status run_on_lane(const struct task *task, const struct xg_patience *patience,
+static enum xg_status run_on_lane(const struct xg_call *call, const struct xg_conf *conf,
+                                  const struct xg_cpu *cpu, const struct xg_patience *patience,
                                   struct xg_result *result)
 {
     struct xg_devices_place place;
@@ -563,20 +556,21 @@ static enum xg_status run_on_lane(const struct task *task, const struct xg_patie
         return status;
     }
     if (status != XG_OK) {
-        if (!task->routine)
-            task->cpu->whole(task->cpu->ctx);
+        if (call->problem)
+            cpu->whole(cpu->ctx);
         return status;
     }
     struct xg_lane *lane = engine.devices.at[place.device].slots[place.slot].lane;
-    status = run_verified(lane, task, result);
+    status = run_verified(lane, call, conf, cpu, result);
     result->waited_s = waited_s;
     result->device = place.device;
     release_lane(&place, patience ? patience->takes_s : 0.0, status, result->verdict);
     return status;
 }
 
-static enum xg_status run_task(const struct task *task, const struct xg_patience *patience,
-                               struct xg_result *result)
+enum xg_status xg_engine_compute(const struct xg_call *call, const struct xg_conf *conf,
+                                 const struct xg_cpu *cpu, const struct xg_patience *patience,
+                                 struct xg_result *result)
 {
     *result = (struct xg_result){0};
     if (xg_engine_state_get() != XG_ENGINE_READY)
@@ -584,24 +578,10 @@ static enum xg_status run_task(const struct task *task, const struct xg_patience
     /* Counted before the check: at_exit sees the count, or the check sees at_exit. */
     atomic_fetch_add(&products_inside, 1);
     enum xg_status status = atomic_load(&engine_state) == XG_ENGINE_READY
-                                ? run_on_lane(task, patience, result)
+                                ? run_on_lane(call, conf, cpu, patience, result)
                                 : XG_DECLINED;
     atomic_fetch_sub(&products_inside, 1);
-    return status;
-}
-
-enum xg_status xg_engine_compute(const struct xg_problem *call, const struct xg_conf *conf,
-                                 const struct xg_cpu *cpu, const struct xg_patience *patience,
-                                 struct xg_result *result)
-{
-    return run_task(&(struct task){.call = call, .cpu = cpu, .conf = conf}, patience, result);
-}
-
-enum xg_status xg_engine_routine(const struct xg_routine *routine, const struct xg_conf *conf,
-                                 const struct xg_patience *patience, struct xg_result *result)
-{
-    enum xg_status status =
-        run_task(&(struct task){.routine = routine, .conf = conf}, patience, result);
-    xg_least_squares_finish(routine, result);
+    if (call->routine)
+        xg_least_squares_finish(call->routine, result);
     return status;
 }

@@ -6,8 +6,8 @@
 
 #include <time.h>
 
+#include "base/call.h"
 #include "base/conf.h"
-#include "base/routine.h"
 #include "base/xg.h"
 #include "decide/decision.h"
 
@@ -73,15 +73,13 @@ struct xg_patience {
  * no device is left or being opened, the state stays NONE. The share of products that XGEMM_VERIFY
  * asks for, chosen by number, is verified (not in compare mode); a device with three wrong ones in
  * a row among those gets no more products either.
+ *
+ * For a routine cpu may be NULL. Unless the result is XG_OK, and if result->factored, the caller
+ * must have the CPU compute it, as after xg_routine_run; XG_ERR_WRONG: verification found the
+ * result wrong.
  */
-enum xg_status xg_engine_compute(const struct xg_problem *call, const struct xg_conf *conf,
+enum xg_status xg_engine_compute(const struct xg_call *call, const struct xg_conf *conf,
                                  const struct xg_cpu *cpu, const struct xg_patience *patience,
                                  struct xg_result *result);
-
-/* The same for a routine of LAPACK. Unless it returns XG_OK, and if result->factored, the caller
- * must have the CPU compute, as after xg_routine_run; XG_ERR_WRONG: verification found the result
- * wrong. */
-enum xg_status xg_engine_routine(const struct xg_routine *routine, const struct xg_conf *conf,
-                                 const struct xg_patience *patience, struct xg_result *result);
 
 #endif

@@ -69,19 +69,11 @@ enum xg_reason xg_presence_look(const struct xg_conf *conf)
     return XG_REASON_NO_GPU;
 }
 
-enum xg_status xg_engine_compute(const struct xg_problem *call, const struct xg_conf *conf,
+enum xg_status xg_engine_compute(const struct xg_call *call, const struct xg_conf *conf,
                                  const struct xg_cpu *cpu, const struct xg_patience *patience,
                                  struct xg_result *result)
 {
     (void)call, (void)conf, (void)cpu, (void)patience;
-    *result = (struct xg_result){0};
-    return XG_DECLINED;
-}
-
-enum xg_status xg_engine_routine(const struct xg_routine *routine, const struct xg_conf *conf,
-                                 const struct xg_patience *patience, struct xg_result *result)
-{
-    (void)routine, (void)conf, (void)patience;
     *result = (struct xg_result){0};
     return XG_DECLINED;
 }

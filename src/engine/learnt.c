@@ -15,7 +15,6 @@
 #include "host/cores.h"
 #include "host/fork.h"
 #include "host/latch.h"
-#include "host/spin.h"
 #include "host/tally.h"
 #include "machine/calibration.h"
 #include "report/trace.h"
@@ -70,7 +69,7 @@ void xg_learnt_open(const struct xg_conf *conf, const struct xg_cpu *cpu,
     xg_remembered_starts(conf, model.starts_s);
     if (xg_teardown_apart(conf))
         xg_model_leave_exit(&model);
-    xg_spin_seconds(cpu->pool); /* examines the pool once, with signals blocked */
+    xg_cpu_spin_s(cpu); /* examines the pool once, with signals blocked */
     int64_t taken = xg_latch_wait(&learnt.latch);
     if (!learnt.opened) {
         learnt.policy.model = model;
@@ -142,7 +141,7 @@ void xg_learnt_trace(const struct xg_conf *conf, const struct xg_cpu *cpu)
         .library = cpu->library ? cpu->library(cpu->ctx) : NULL,
         .cores = learnt.cores,
         .cpu_threads = cpu->threads ? cpu->threads(cpu->ctx) : 0,
-        .spin_s = xg_spin_seconds(cpu->pool),
+        .spin_s = xg_cpu_spin_s(cpu),
     };
     xg_trace_add_machine(&machine);
 }

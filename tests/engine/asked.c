@@ -81,9 +81,9 @@ static void multiply(void (*compute)(void *ctx), int times)
     static _Thread_local float c[M * N];
     const struct xg_problem call = xt_problem(XG_TYPE_S, M, N, K, false, false, a, b, c);
     const struct xg_cpu cpu = {
-        .whole = compute, .part = part, .threads = fx_sixteen, .pool = XG_POOL_OPENBLAS};
+        .whole = compute, .part = part, .threads = fx_sixteen, .own_pool = true};
     for (int i = 0; i < times; i++)
-        xg_dispatch_problem("test_sgemm", &call, &cpu);
+        xg_dispatch(&(struct xg_call){.symbol = "test_sgemm", .problem = &call}, &cpu);
 }
 
 static sem_t counted;

@@ -64,7 +64,8 @@ static enum xg_status run(uint64_t seed)
     struct fx_product product = fx_product_create(&shape, seed);
     struct xg_cpu cpu = fx_product_cpu(&product);
     struct xg_result result;
-    enum xg_status status = xg_engine_compute(&product.call, &conf, &cpu, NULL, &result);
+    enum xg_status status =
+        xg_engine_compute(&(struct xg_call){.problem = &product.call}, &conf, &cpu, NULL, &result);
     XT_CHECK(status != XG_DECLINED);
     fx_product_check(&product, 1, "capture");
     XT_CHECK((status < 0) == (product.count.wholes || product.count.parts), "%s",

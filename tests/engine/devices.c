@@ -260,7 +260,8 @@ static void decline_after(double most_s)
     struct fx_product product = fx_product_create(&one, 3);
     struct xg_cpu cpu = fx_product_cpu(&product);
     struct xg_result result;
-    XT_CHECK(xg_engine_compute(&product.call, &conf, &cpu, &patience, &result) == XG_DECLINED);
+    XT_CHECK(xg_engine_compute(&(struct xg_call){.problem = &product.call}, &conf, &cpu, &patience,
+                               &result) == XG_DECLINED);
     XT_CHECK(result.busy && fx_untouched(&product), "a lane was free");
     fx_product_destroy(&product);
 }

@@ -34,7 +34,7 @@ static void run(const struct fx_shape *of, bool by_cpu)
     sigset_t before, after;
     pthread_sigmask(SIG_SETMASK, NULL, &before);
     errno = ENOTTY;
-    xg_dispatch_problem("test_sgemm", &product.call, &cpu);
+    xg_dispatch(&(struct xg_call){.symbol = "test_sgemm", .problem = &product.call}, &cpu);
     XT_CHECK(errno == ENOTTY, "errno %d", errno);
     pthread_sigmask(SIG_SETMASK, NULL, &after);
     for (int i = 1; i < SIGRTMAX; i++)
@@ -92,9 +92,9 @@ static void degenerate(void)
     begin();
     run(&alpha_0, true);
     product.call.k = 0;
-    xg_dispatch_problem("test_sgemm", &product.call, &cpu);
+    xg_dispatch(&(struct xg_call){.symbol = "test_sgemm", .problem = &product.call}, &cpu);
     product.call.m = 0;
-    xg_dispatch_problem("test_sgemm", &product.call, &cpu);
+    xg_dispatch(&(struct xg_call){.symbol = "test_sgemm", .problem = &product.call}, &cpu);
     XT_CHECK(product.count.wholes == 2 && product.count.parts == 0, "%ld wholes",
              product.count.wholes);
     XT_CHECK(fake.calls(NULL) == 0, "%ld driver calls", fake.calls(NULL));
@@ -116,7 +116,7 @@ static void faults(void)
     for (int i = 0; i < 5; i++) {
         struct fx_product product = fx_product_create(&shape, (uint64_t)i);
         struct xg_cpu cpu = fx_product_cpu(&product);
-        xg_dispatch_problem("test_sgemm", &product.call, &cpu);
+        xg_dispatch(&(struct xg_call){.symbol = "test_sgemm", .problem = &product.call}, &cpu);
         fx_product_check(&product, 1, "after a fault");
         XT_CHECK(i < 2 || product.count.wholes == 1, "product %d: %ld wholes", i,
                  product.count.wholes);
@@ -137,7 +137,7 @@ static void mode_compare(void)
         struct fx_product product = fx_product_create(&shape, 5);
         struct fx_product expected = fx_product_create(&shape, 5);
         struct xg_cpu cpu = fx_product_cpu(&product);
-        xg_dispatch_problem("test_sgemm", &product.call, &cpu);
+        xg_dispatch(&(struct xg_call){.symbol = "test_sgemm", .problem = &product.call}, &cpu);
         xg_cpu_compute(&expected.call);
         XT_CHECK(!memcmp(product.c_all, expected.c_all, product.c_elems * sizeof(float)),
                  "C is not what the CPU computed");
@@ -179,7 +179,7 @@ static void earning(void)
     begin();
     while (products < 1000 && wholes == products) {
         fx_product_reset(&product);
-        xg_dispatch_problem("test_sgemm", &product.call, &cpu);
+        xg_dispatch(&(struct xg_call){.symbol = "test_sgemm", .problem = &product.call}, &cpu);
         products++;
         XT_CHECK(products > 1 || fake.calls(NULL) == 0, "started for the first product");
     }
@@ -206,7 +206,7 @@ static void short_script(void)
     begin();
     for (int i = 0; i < 100; i++)
         if (xg_dispatch_wants(XG_KIND_SGEMM, 400, 400, 400))
-            xg_dispatch_problem("test_sgemm", &product.call, &cpu);
+            xg_dispatch(&(struct xg_call){.symbol = "test_sgemm", .problem = &product.call}, &cpu);
         else
             wait_200_us(&wholes);
     XT_CHECK(wholes == 100 && fake.calls(NULL) == 0, "%ld on the CPU, %ld driver calls", wholes,
@@ -222,9 +222,9 @@ static void leave_while_starting(void)
     const struct xg_cpu cpu = fx_slow_cpu(&wholes);
     begin();
     while (wholes < 1000 && xg_engine_state_get() == XG_ENGINE_COLD)
-        xg_dispatch_problem("test_sgemm", &product.call, &cpu);
+        xg_dispatch(&(struct xg_call){.symbol = "test_sgemm", .problem = &product.call}, &cpu);
     XT_CHECK(xg_engine_state_get() == XG_ENGINE_STARTING, "state %d", xg_engine_state_get());
-    xg_dispatch_problem("test_sgemm", &product.call, &cpu);
+    xg_dispatch(&(struct xg_call){.symbol = "test_sgemm", .problem = &product.call}, &cpu);
     XT_CHECK(wholes < 1000 && fake.calls("cuLaunchKernel") == 0, "%ld on the CPU", wholes);
     exit(xt_failures ? XT_FAIL : XT_PASS);
 }
@@ -247,7 +247,7 @@ static void given_up(void)
     const struct xg_cpu cpu = fx_slow_cpu(&wholes);
     begin();
     while (wholes < 1000 && xg_dispatch_wants(XG_KIND_SGEMM, 8192, 8192, 8192))
-        xg_dispatch_problem("test_sgemm", &product.call, &cpu);
+        xg_dispatch(&(struct xg_call){.symbol = "test_sgemm", .problem = &product.call}, &cpu);
     XT_CHECK(wholes < 1000 && xg_engine_state_get() == XG_ENGINE_NONE, "after %ld products: %d",
              wholes, xg_engine_state_get());
     fx_product_destroy(&product);
@@ -282,7 +282,7 @@ static void *run_asleep(void *unused)
 {
     struct fx_product product = fx_product_create(&medium, 6);
     const struct xg_cpu cpu = {.whole = sleep_whole, .part = fx_slow_part};
-    xg_dispatch_problem("test_sgemm", &product.call, &cpu);
+    xg_dispatch(&(struct xg_call){.symbol = "test_sgemm", .problem = &product.call}, &cpu);
     fx_product_destroy(&product);
     return unused;
 }
@@ -293,7 +293,7 @@ static void earn_in_child(void)
     long wholes = 0;
     const struct xg_cpu cpu = fx_slow_cpu(&wholes);
     while (wholes < 1000 && xg_engine_state_get() == XG_ENGINE_COLD)
-        xg_dispatch_problem("test_sgemm", &product.call, &cpu);
+        xg_dispatch(&(struct xg_call){.symbol = "test_sgemm", .problem = &product.call}, &cpu);
     XT_CHECK(wholes > 3 && wholes < 60, "started after %ld products", wholes);
     _exit(xt_failures ? XT_FAIL : XT_PASS);
 }
@@ -334,7 +334,7 @@ static void failure_unsheltered(void)
     begin();
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         fake.fail(names[i], 1, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
-        xg_dispatch_problem("test_sgemm", &product.call, &cpu);
+        xg_dispatch(&(struct xg_call){.symbol = "test_sgemm", .problem = &product.call}, &cpu);
     }
     XT_CHECK(wholes > 0, "nothing failed");
     fx_product_destroy(&product);
@@ -372,7 +372,7 @@ static void parts_unsheltered(void)
         const struct xg_cpu cpu = {.whole = look_whole, .part = look_part, .ctx = &looked};
         fake.fail("cuMemcpy2DAsync", nth, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
         fake.fail("cuMemcpyDtoHAsync", nth, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
-        xg_dispatch_problem("test_sgemm", &product.call, &cpu);
+        xg_dispatch(&(struct xg_call){.symbol = "test_sgemm", .problem = &product.call}, &cpu);
         fx_product_check(&product, 1, "by both");
         parts_seen += looked.count.parts > 0 && looked.looks > 0;
         fx_product_destroy(&product);
@@ -387,12 +387,12 @@ static void spin_told(void)
     long wholes = 0;
     struct xg_cpu cpu = fx_slow_cpu(&wholes);
     cpu.threads = fx_sixteen;
-    cpu.pool = XG_POOL_OPENBLAS;
+    cpu.own_pool = true;
     char text[8192] = "";
     begin();
     for (int i = 0; i < 50 && xg_engine_state_get() != XG_ENGINE_NONE; i++)
-        xg_dispatch_problem("test_sgemm", &product.call, &cpu);
-    xg_dispatch_problem("test_sgemm", &product.call, &cpu);
+        xg_dispatch(&(struct xg_call){.symbol = "test_sgemm", .problem = &product.call}, &cpu);
+    xg_dispatch(&(struct xg_call){.symbol = "test_sgemm", .problem = &product.call}, &cpu);
     XT_CHECK(xg_engine_state_get() == XG_ENGINE_NONE, "state %d", xg_engine_state_get());
     FILE *out = fmemopen(text, sizeof text, "w");
     xg_stats_print(out);
@@ -407,7 +407,7 @@ static void *run_some(void *right)
     for (int i = 0; i < 10; i++) {
         struct fx_product product = fx_product_create(&shape, (uint64_t)i);
         struct xg_cpu cpu = fx_product_cpu(&product);
-        xg_dispatch_problem("test_sgemm", &product.call, &cpu);
+        xg_dispatch(&(struct xg_call){.symbol = "test_sgemm", .problem = &product.call}, &cpu);
         *count += fx_error(&product, 1) <= 1.0 && fx_padding_intact(&product);
         fx_product_destroy(&product);
     }

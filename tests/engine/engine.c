@@ -51,8 +51,8 @@ static enum xg_status run_product(struct fx_product *product, bool wait)
 {
     struct xg_cpu cpu = fx_product_cpu(product);
     struct xg_result result;
-    enum xg_status status =
-        xg_engine_compute(&product->call, &conf, &cpu, wait ? NULL : &none, &result);
+    enum xg_status status = xg_engine_compute(&(struct xg_call){.problem = &product->call}, &conf,
+                                              &cpu, wait ? NULL : &none, &result);
     if (status == XG_DECLINED)
         XT_CHECK(fx_untouched(product), "declined, but C is touched");
     else
@@ -309,7 +309,8 @@ static void *fail_and_keep_lane(void *shape_of_it)
     struct xg_cpu cpu = fx_product_cpu(&product);
     cpu.whole = keep_lane;
     struct xg_result result;
-    enum xg_status status = xg_engine_compute(&product.call, &conf, &cpu, NULL, &result);
+    enum xg_status status =
+        xg_engine_compute(&(struct xg_call){.problem = &product.call}, &conf, &cpu, NULL, &result);
     kept_right += status == XG_ERR_DRIVER && fx_error(&product, 1) <= 1.0;
     fx_product_destroy(&product);
     return NULL;

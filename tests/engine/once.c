@@ -73,7 +73,7 @@ static void products(void)
     for (int i = 0; i < 6; i++) {
         struct fx_product product = fx_product_create(&shapes[i % 3], 3);
         struct xg_cpu cpu = fx_product_cpu(&product);
-        xg_dispatch_problem("test_sgemm", &product.call, &cpu);
+        xg_dispatch(&(struct xg_call){.symbol = "test_sgemm", .problem = &product.call}, &cpu);
         fx_product_check(&product, 1, "dispatch");
         fx_product_destroy(&product);
         check_decided(i + 1);
@@ -96,7 +96,9 @@ static void factorize(int64_t n)
         exit(XT_HARD);
     for (int64_t i = 0; i < n; i++)
         a[i * n + i] = 4;
-    XT_CHECK(xg_dispatch_routine("test_dpotrf", &potrf, &cpu) && wholes == 0, "not on the GPU");
+    XT_CHECK(xg_dispatch(&(struct xg_call){.symbol = "test_dpotrf", .routine = &potrf}, &cpu) &&
+                 wholes == 0,
+             "not on the GPU");
     check_decided(1);
     for (int64_t i = 0; i < n * n; i++)
         XT_CHECK(a[i] == (i % (n + 1) ? 0 : 2), "%ld: %g", (long)i, a[i]);
@@ -141,11 +143,11 @@ static void batch_stays(void)
                                     .batch = &batch};
     long wholes = 0;
     struct xg_cpu cpu = fx_slow_cpu(&wholes);
-    cpu.pool = XG_POOL_OPENBLAS;
+    cpu.own_pool = true;
     cpu.threads = fx_sixteen;
     fx_fake();
     for (int i = 0; i < 5; i++)
-        xg_dispatch_problem("test_batch", &call, &cpu);
+        xg_dispatch(&(struct xg_call){.symbol = "test_batch", .problem = &call}, &cpu);
     check_decided(5);
     XT_CHECK(wholes == 5 && searched == 0, "%ld on the CPU, %ld searches", wholes, searched);
 }

@@ -23,7 +23,7 @@ static void compute_single(struct fx_product *product)
     static const struct fx_shape shape = {120, 150, 70, true, false, 1.5f, 0.5f, 1};
     *product = fx_product_create(&shape, 3);
     struct xg_cpu cpu = fx_product_cpu(product);
-    xg_dispatch_problem("test_sgemm", &product->call, &cpu);
+    xg_dispatch(&(struct xg_call){.symbol = "test_sgemm", .problem = &product->call}, &cpu);
 }
 
 /* The device must compute it. */
@@ -56,7 +56,7 @@ static struct doubles multiply_doubles(void)
     struct doubles doubles = {0, 0};
     for (int turn = 0; turn < 3; turn++) {
         memset(c, 0xff, sizeof c);
-        xg_dispatch_problem("test_dgemm", &p, &cpu);
+        xg_dispatch(&(struct xg_call){.symbol = "test_dgemm", .problem = &p}, &cpu);
         doubles.right += !memcmp(a, c, sizeof c);
     }
     doubles.wholes = count.wholes;
@@ -233,17 +233,17 @@ static void awaited(void)
     }
     begin();
     while (products < ENOUGH && fake.calls("cublasCreate") == 0) {
-        xg_dispatch_problem("test_zgemm", &p, &cpu);
+        xg_dispatch(&(struct xg_call){.symbol = "test_zgemm", .problem = &p}, &cpu);
         products++;
     }
     for (int i = 0; i < MORE; i++, products++)
-        xg_dispatch_problem("test_zgemm", &p, &cpu);
+        xg_dispatch(&(struct xg_call){.symbol = "test_zgemm", .problem = &p}, &cpu);
     XT_CHECK(xg_engine_state_get() == XG_ENGINE_READY, "state %d", xg_engine_state_get());
     XT_CHECK(wholes == products && fake.calls("cublasCreate") == 1, "%ld of %ld on the CPU", wholes,
              products);
     fake.release();
     for (; products < ENOUGH && wholes == products; products++)
-        xg_dispatch_problem("test_zgemm", &p, &cpu);
+        xg_dispatch(&(struct xg_call){.symbol = "test_zgemm", .problem = &p}, &cpu);
     XT_CHECK(wholes == products - 1, "%ld of %ld on the CPU", wholes, products);
     XT_CHECK(!memcmp(a, c, sizeof c), "A times one is not A");
 }
@@ -258,7 +258,7 @@ static void leave_while_looking(void)
     const struct xg_cpu cpu = fx_slow_cpu(&wholes);
     begin();
     while (wholes < ENOUGH && fake.calls("cublasCreate") == 0)
-        xg_dispatch_problem("test_zgemm", &p, &cpu);
+        xg_dispatch(&(struct xg_call){.symbol = "test_zgemm", .problem = &p}, &cpu);
     exit(wholes < ENOUGH ? XT_PASS : XT_FAIL);
 }
 
@@ -288,7 +288,7 @@ static void run_problem(int kind, int form, double alpha)
     struct xt_level3 o = xt_level3_create(&s, (uint64_t)form + 1);
     struct fx_cpu_count count = {.call = &o.p};
     struct xg_cpu cpu = fx_cpu(&count);
-    xg_dispatch_problem(xg_kind_name(kind), &o.p, &cpu);
+    xg_dispatch(&(struct xg_call){.symbol = xg_kind_name(kind), .problem = &o.p}, &cpu);
     xt_level3_check(&o, xt_level3_name(&s));
     cpu_wholes += count.wholes;
     cpu_parts += count.parts;
@@ -347,7 +347,7 @@ static void run_alone(enum xg_op op, enum xg_type type)
     struct xt_level3 o = xt_level3_create(&s, 1);
     struct fx_cpu_count count = {.call = &o.p};
     struct xg_cpu cpu = fx_cpu(&count);
-    xg_dispatch_problem("test_batch", &o.p, &cpu);
+    xg_dispatch(&(struct xg_call){.symbol = "test_batch", .problem = &o.p}, &cpu);
     xt_level3_check(&o, xt_level3_name(&s));
     cpu_wholes = count.wholes;
     cpu_parts = count.parts;
@@ -392,7 +392,7 @@ static void stacked(void)
     struct fx_cpu_count count = {.call = &p};
     struct xg_cpu cpu = fx_cpu(&count);
     const long before = fake.calls("cuLaunchKernel") + fake.calls("cuLaunchKernelEx");
-    xg_dispatch_problem("test_batch", &p, &cpu);
+    xg_dispatch(&(struct xg_call){.symbol = "test_batch", .problem = &p}, &cpu);
     const long kernels = fake.calls("cuLaunchKernel") + fake.calls("cuLaunchKernelEx") - before;
     long wrong = 0;
     for (int i = 0; i < COUNT * N * N; i++)

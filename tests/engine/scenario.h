@@ -63,8 +63,8 @@ static inline enum xg_status fx_worker_run(struct fx_worker *worker, const struc
     struct fx_product product = fx_product_create(shape, worker->seed++);
     struct xg_cpu cpu = fx_product_cpu(&product);
     struct xg_result result;
-    enum xg_status status =
-        xg_engine_compute(&product.call, worker->conf, &cpu, worker->patience, &result);
+    enum xg_status status = xg_engine_compute(&(struct xg_call){.problem = &product.call},
+                                              worker->conf, &cpu, worker->patience, &result);
     if (status == XG_DECLINED)
         worker->declined += fx_untouched(&product);
     else

@@ -26,7 +26,7 @@ static bool run(const struct fx_shape *of, uint64_t seed)
     static pthread_mutex_t checks = PTHREAD_MUTEX_INITIALIZER; /* for the counts of checks */
     struct fx_product product = fx_product_create(of, seed);
     struct xg_cpu cpu = fx_product_cpu(&product);
-    xg_dispatch_problem("test_sgemm", &product.call, &cpu);
+    xg_dispatch(&(struct xg_call){.symbol = "test_sgemm", .problem = &product.call}, &cpu);
     pthread_mutex_lock(&checks);
     fx_product_check(&product, 1, "verified");
     XT_CHECK(product.count.parts == 0 && product.count.wholes <= 1, "%ld wholes, %ld parts",
@@ -50,7 +50,7 @@ static void unnoticed(void)
     struct xg_cpu cpu = fx_product_cpu(&product);
     begin();
     flip(1, 30);
-    xg_dispatch_problem("test_sgemm", &product.call, &cpu);
+    xg_dispatch(&(struct xg_call){.symbol = "test_sgemm", .problem = &product.call}, &cpu);
     XT_CHECK(!(fx_error(&product, 1) <= 1.0) && fx_padding_intact(&product), "no bit was flipped");
     XT_CHECK(product.count.wholes == 0 && fake.faults("flip") == 1, "%ld by the CPU",
              product.count.wholes);
@@ -96,7 +96,7 @@ static bool run_double(int form, int64_t extent)
     p.c = c;
     struct fx_cpu_count count = {.call = &p};
     struct xg_cpu cpu = fx_cpu(&count);
-    xg_dispatch_problem("test_dgemm", &p, &cpu);
+    xg_dispatch(&(struct xg_call){.symbol = "test_dgemm", .problem = &p}, &cpu);
     for (int i = 0; i < m * n; i++)
         XT_CHECK_LE(fabs(c[i] - right[i]), 1e-12, "element %d", i);
     return count.wholes;
@@ -154,7 +154,7 @@ static void sampled(void)
         struct fx_product product = fx_product_create(&shape, number);
         struct xg_cpu cpu = fx_product_cpu(&product);
         bool looked_at = xg_verify_samples(number, 0.25);
-        xg_dispatch_problem("test_sgemm", &product.call, &cpu);
+        xg_dispatch(&(struct xg_call){.symbol = "test_sgemm", .problem = &product.call}, &cpu);
         XT_CHECK(product.count.wholes == looked_at, "product %ld", (long)number);
         wrong += product.count.wholes > 0;
         verified += looked_at;

@@ -19,10 +19,8 @@ enum xg_status __real_xg_pipeline_run(struct xg_lane *lane, const struct xg_prob
 enum xg_status __wrap_xg_pipeline_run(struct xg_lane *lane, const struct xg_problem *call,
                                       enum xg_math math, const char *kernel_name,
                                       const struct xg_cpu *cpu, struct xg_result *result);
-void __real_xg_dispatch_problem(const char *symbol, const struct xg_problem *call,
-                                const struct xg_cpu *cpu);
-void __wrap_xg_dispatch_problem(const char *symbol, const struct xg_problem *call,
-                                const struct xg_cpu *cpu);
+bool __real_xg_dispatch(const struct xg_call *call, const struct xg_cpu *cpu);
+bool __wrap_xg_dispatch(const struct xg_call *call, const struct xg_cpu *cpu);
 
 enum xg_status __real_xg_launch_gemm(struct xg_dev *dev, const struct xg_choice *choice,
                                      const struct xg_gemm_args *args, CUstream stream);
@@ -197,10 +195,11 @@ enum xg_status __wrap_xg_pipeline_run(struct xg_lane *lane, const struct xg_prob
     return status;
 }
 
-void __wrap_xg_dispatch_problem(const char *symbol, const struct xg_problem *call,
-                                const struct xg_cpu *cpu)
+bool __wrap_xg_dispatch(const struct xg_call *call, const struct xg_cpu *cpu)
 {
-    if ((defect_is("k0") && call->k == 0) || (defect_is("alpha0") && call->alpha == 0.0f))
-        return;
-    __real_xg_dispatch_problem(symbol, call, cpu);
+    const struct xg_problem *problem = call->problem;
+    if (problem &&
+        ((defect_is("k0") && problem->k == 0) || (defect_is("alpha0") && problem->alpha == 0.0f)))
+        return true;
+    return __real_xg_dispatch(call, cpu);
 }

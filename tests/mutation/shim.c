@@ -6,8 +6,8 @@
 
 void __real_shim_args_read(const struct shim_call *call, int int_bytes, struct shim_args *args);
 void __wrap_shim_args_read(const struct shim_call *call, int int_bytes, struct shim_args *args);
-void __real_shim_blas_forward(const struct shim_blas *blas, const struct shim_call *call);
-void __wrap_shim_blas_forward(const struct shim_blas *blas, const struct shim_call *call);
+int __real_shim_blas_forward(const struct shim_blas *blas, const struct shim_call *call);
+int __wrap_shim_blas_forward(const struct shim_blas *blas, const struct shim_call *call);
 
 /* Whether the defect reads this transpose as none: a letter, or a number of the C interface. */
 static bool misread(int trans)
@@ -44,7 +44,7 @@ static void misread_problem(struct xg_problem *p)
 void __wrap_shim_args_read(const struct shim_call *call, int int_bytes, struct shim_args *args)
 {
     __real_shim_args_read(call, int_bytes, args);
-    if (args->illegal)
+    if (args->illegal || shim_symbol_is_lapack(call->symbol))
         return;
     misread_problem(&args->problem);
     if (call->symbol->op != XG_OP_GEMM)
@@ -60,10 +60,10 @@ void __wrap_shim_args_read(const struct shim_call *call, int int_bytes, struct s
         args->problem.transb = XG_NO_TRANS;
 }
 
-void __wrap_shim_blas_forward(const struct shim_blas *blas, const struct shim_call *call)
+int __wrap_shim_blas_forward(const struct shim_blas *blas, const struct shim_call *call)
 {
-    struct shim_args args;
-    __real_shim_args_read(call, blas->int_bytes, &args);
-    if (!args.illegal || !defect_is("illegal"))
-        __real_shim_blas_forward(blas, call);
+    struct shim_args args = {.illegal = 0};
+    if (defect_is("illegal") && !shim_symbol_is_lapack(call->symbol))
+        __real_shim_args_read(call, blas->int_bytes, &args);
+    return args.illegal ? 0 : __real_shim_blas_forward(blas, call);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Checks what shim/threads.c finds out about a library: threads FILE POOL [SETTER].
- *   POOL    the pool of its threads, a name of enum xg_pool in small letters
+ *   POOL    the pool of its threads, a name of enum shim_pool in small letters
  *   SETTER  the function that sets their number; none: the number must be unknown.
  *           omp_set_num_threads: inside a parallel region there is one (compiled with OpenMP).
  * Compiled by threads.sh together with shim/threads.c and what that needs.

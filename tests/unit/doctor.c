@@ -48,7 +48,7 @@ static void make_healthy(void)
     facts.blas[0] = (struct doctor_blas){.vendor = DOCTOR_VENDOR_OPENBLAS,
                                          .has_names = true,
                                          .threads = 16,
-                                         .pool = XG_POOL_OPENBLAS,
+                                         .pool = SHIM_POOL_OPENBLAS,
                                          .spin_s = 5e-4};
     facts.blas_count = 1;
     facts.run = (struct doctor_run){

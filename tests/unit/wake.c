@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "shim/pools.h"
 #include "src/base/clock.h"
-#include "src/host/spin.h"
 #include "tests/support/files.h"
 #include "tests/support/xt.h"
 #include "tools/wake.h"
@@ -58,7 +58,7 @@ static void test_measure(void)
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         const double added_s = 1e-6 * table[i].added_us;
         XT_CHECK(measure(table[i].added_us, &wake), "%d us: no figure", table[i].added_us);
-        const int power = xg_spin_power(XG_SPIN_BY_WAKE, &wake);
+        const int power = shim_pools_power(SHIM_WISH_BY_WAKE, &wake);
         const double wake_s = 1e-9 * (double)wake.wake_ns;
         printf("%d us added: %.1f us, %.3g ticks a second, %.1f ns a round, power %d\n",
                table[i].added_us, 1e-3 * (double)wake.wake_ns, 1e3 * (double)wake.ticks_khz,

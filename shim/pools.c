@@ -2,7 +2,7 @@
 /* How long the threads of a CPU library spin: its variables, and the values that they should have.
  */
 #define _GNU_SOURCE
-#include "host/spin.h"
+#include "pools.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -16,9 +16,9 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "base/conf.h"
-#include "base/sandbox.h"
-#include "host/ticks.h"
+#include "src/base/conf.h"
+#include "src/base/sandbox.h"
+#include "src/host/ticks.h"
 
 /* libgomp's own estimate is 10 ns a round, "5 times longer or shorter"; measured 10.7 to 12.3 on
  * AMD processors and 20.5 on Intel's since Skylake, whose pause takes longer. */
@@ -128,12 +128,12 @@ static double read_kmp(const char *time_text, const char *policy)
     return policy && is_word(policy, "passive") ? 0.0 : 0.2;
 }
 
-void xg_spin_read(struct xg_spin *spin, spin_lookup *lookup, void *ctx)
+void shim_pools_read(struct shim_pools *spin, spin_lookup *lookup, void *ctx)
 {
     const char *policy = lookup(ctx, "OMP_WAIT_POLICY");
     const char *layer = lookup(ctx, "MKL_THREADING_LAYER");
 
-    spin->openblas_ticks = read_openblas(lookup(ctx, XG_SPIN_VARIABLE));
+    spin->openblas_ticks = read_openblas(lookup(ctx, SHIM_POOLS_POWER));
     spin->gomp_s = read_gomp(lookup(ctx, "GOMP_SPINCOUNT"), policy);
     spin->kmp_s = read_kmp(lookup(ctx, "KMP_BLOCKTIME"), policy);
     spin->mkl_s = spin->kmp_s;
@@ -143,19 +143,19 @@ void xg_spin_read(struct xg_spin *spin, spin_lookup *lookup, void *ctx)
         spin->mkl_s = 0;
 }
 
-double xg_spin_of(const struct xg_spin *spin, enum xg_pool pool, double ticks_hz)
+double shim_pools_spin_of(const struct shim_pools *spin, enum shim_pool pool, double ticks_hz)
 {
     switch (pool) {
-    case XG_POOL_NONE:
+    case SHIM_POOL_NONE:
         return 0;
-    case XG_POOL_GOMP:
+    case SHIM_POOL_GOMP:
         return spin->gomp_s;
-    case XG_POOL_KMP:
+    case SHIM_POOL_KMP:
         return spin->kmp_s;
-    case XG_POOL_MKL:
+    case SHIM_POOL_MKL:
         return spin->mkl_s;
-    case XG_POOL_UNKNOWN:
-    case XG_POOL_OPENBLAS:
+    case SHIM_POOL_UNKNOWN:
+    case SHIM_POOL_OPENBLAS:
         break;
     }
     return spin->openblas_ticks / ticks_hz;
@@ -169,24 +169,24 @@ enum { LOSS_PERCENT = 3 };
 /* libgomp's shortest spin: 0.1 to 0.2 ms. */
 enum { ROUNDS_LEAST = 10000 };
 
-enum xg_spin_wish xg_spin_wish(enum xg_spinning spin, enum xg_mode mode, const char *visible,
+enum shim_wish shim_pools_wish(enum xg_spinning spin, enum xg_mode mode, const char *visible,
                                bool device)
 {
     bool hidden = visible && (!*visible || *visible == '-');
     if (spin == XG_SPINNING_SHORT)
-        return XG_SPIN_SHORT;
+        return SHIM_WISH_SHORT;
     if (spin == XG_SPINNING_KEEP || mode == XG_MODE_CPU || hidden || !device)
-        return XG_SPIN_KEPT;
-    return XG_SPIN_BY_WAKE;
+        return SHIM_WISH_KEPT;
+    return SHIM_WISH_BY_WAKE;
 }
 
 /* In integers, which leave the floating-point environment alone. */
-int xg_spin_power(enum xg_spin_wish wish, const struct xg_wake *wake)
+int shim_pools_power(enum shim_wish wish, const struct xg_wake *wake)
 {
     int power = wake && wake->guest ? POWER_GUEST : POWER_LEAST;
-    if (wish == XG_SPIN_SHORT)
+    if (wish == SHIM_WISH_SHORT)
         return POWER_LEAST;
-    if (wish == XG_SPIN_KEPT || !wake)
+    if (wish == SHIM_WISH_KEPT || !wake)
         return 0;
     const uint64_t wake_ticks_e6 = wake->wake_ns * wake->ticks_khz; /* a million times the ticks */
     while (power < POWER_OWN && (UINT64_C(1) << power) * 10000 * LOSS_PERCENT < wake_ticks_e6)
@@ -194,11 +194,11 @@ int xg_spin_power(enum xg_spin_wish wish, const struct xg_wake *wake)
     return power < POWER_OWN ? power : 0;
 }
 
-long xg_spin_rounds(enum xg_spin_wish wish, const struct xg_wake *wake)
+long shim_pools_rounds(enum shim_wish wish, const struct xg_wake *wake)
 {
-    if (wish == XG_SPIN_SHORT)
+    if (wish == SHIM_WISH_SHORT)
         return ROUNDS_LEAST;
-    if (wish == XG_SPIN_KEPT || !wake)
+    if (wish == SHIM_WISH_KEPT || !wake)
         return 0;
     const uint64_t rounds = wake->wake_ns * 1000 * 100 / LOSS_PERCENT / wake->round_ps;
     if (rounds < ROUNDS_LEAST)
@@ -206,11 +206,11 @@ long xg_spin_rounds(enum xg_spin_wish wish, const struct xg_wake *wake)
     return rounds < GOMP_ROUNDS ? (long)rounds : 0;
 }
 
-_Atomic int xg_spin_told;
+_Atomic int shim_pools_told;
 
 #ifdef XG_CUDA
 /* Looks for the driver files of a card, of WSL and of Tegra: asking the driver would start it. */
-bool xg_spin_has_device(void)
+bool shim_pools_have_device(void)
 {
     static const char *const files[] = {"/dev/nvidiactl", "/proc/driver/nvidia/version", "/dev/dxg",
                                         "/dev/nvmap"};
@@ -224,7 +224,7 @@ bool xg_spin_has_device(void)
 }
 #else
 /* This build can use no device. */
-bool xg_spin_has_device(void)
+bool shim_pools_have_device(void)
 {
     return false;
 }
@@ -232,21 +232,21 @@ bool xg_spin_has_device(void)
 
 /* --- The answer for OpenBLAS ----------------------------------------------------------------- */
 
-static enum xg_spin_wish read_wish(spin_lookup *lookup, void *ctx)
+static enum shim_wish read_wish(spin_lookup *lookup, void *ctx)
 {
     const char *spin = lookup(ctx, "XGEMM_SPIN"), *mode = lookup(ctx, "XGEMM_MODE");
     enum xg_spinning spinning = XG_SPINNING_AUTO;
-    if (spin && xg_spin_is_word(spin, "short"))
+    if (spin && shim_pools_is_word(spin, "short"))
         spinning = XG_SPINNING_SHORT;
-    else if (spin && xg_spin_is_word(spin, "keep"))
+    else if (spin && shim_pools_is_word(spin, "keep"))
         spinning = XG_SPINNING_KEEP;
-    bool on_cpu = mode && xg_spin_is_word(mode, "cpu");
+    bool on_cpu = mode && shim_pools_is_word(mode, "cpu");
     bool looks = spinning == XG_SPINNING_AUTO && !on_cpu && !xg_sandbox_closed();
-    return xg_spin_wish(spinning, on_cpu ? XG_MODE_CPU : XG_MODE_AUTO,
-                        lookup(ctx, "CUDA_VISIBLE_DEVICES"), looks && xg_spin_has_device());
+    return shim_pools_wish(spinning, on_cpu ? XG_MODE_CPU : XG_MODE_AUTO,
+                           lookup(ctx, "CUDA_VISIBLE_DEVICES"), looks && shim_pools_have_device());
 }
 
-const char *xg_spin_answer(spin_lookup *lookup, void *ctx)
+const char *shim_pools_answer(spin_lookup *lookup, void *ctx)
 {
     static const char texts[][3] = {"20", "21", "22", "23", "24", "25", "26", "27"};
     static _Thread_local bool asked __attribute__((tls_model("initial-exec")));
@@ -255,11 +255,11 @@ const char *xg_spin_answer(spin_lookup *lookup, void *ctx)
     if (asked)
         return NULL;
     asked = true;
-    enum xg_spin_wish wish = read_wish(lookup, ctx);
-    bool known = wish == XG_SPIN_BY_WAKE && xg_wake_load(&wake, lookup, ctx);
-    int power = xg_spin_power(wish, known ? &wake : NULL);
+    enum shim_wish wish = read_wish(lookup, ctx);
+    bool known = wish == SHIM_WISH_BY_WAKE && xg_wake_load(&wake, lookup, ctx);
+    int power = shim_pools_power(wish, known ? &wake : NULL);
     if (power)
-        atomic_store_explicit(&xg_spin_told, power, memory_order_relaxed);
+        atomic_store_explicit(&shim_pools_told, power, memory_order_relaxed);
     asked = false;
     errno = error;
     return power ? texts[power - POWER_LEAST] : NULL;
@@ -267,24 +267,24 @@ const char *xg_spin_answer(spin_lookup *lookup, void *ctx)
 
 /* --- This process -------------------------------------------------------------------------- */
 
-static struct xg_spin process_spin;
+static struct shim_pools process_spin;
 static pthread_once_t process_spin_once = PTHREAD_ONCE_INIT;
 
 static void process_spin_init(void)
 {
     int error = errno;
 
-    xg_spin_read(&process_spin, xg_conf_environment, NULL);
+    shim_pools_read(&process_spin, xg_conf_environment, NULL);
     (void)xg_ticks_hz(); /* begins to measure it */
     errno = error;
 }
 
-double xg_spin_seconds(enum xg_pool pool)
+double shim_pools_spin_s(enum shim_pool pool)
 {
     pthread_once(&process_spin_once, process_spin_init);
-    struct xg_spin spin = process_spin;
-    int told = atomic_load_explicit(&xg_spin_told, memory_order_relaxed);
+    struct shim_pools spin = process_spin;
+    int told = atomic_load_explicit(&shim_pools_told, memory_order_relaxed);
     if (told)
         spin.openblas_ticks = ldexp(1.0, told);
-    return xg_spin_of(&spin, pool, xg_ticks_hz());
+    return shim_pools_spin_of(&spin, pool, xg_ticks_hz());
 }
