@@ -42,7 +42,6 @@
 
 #define COPY_BYTES_CORE 8e9 /* one staging thread */
 #define LINK_BYTES (XG_LINK_STAGED_SHARE * XG_REFERENCE_LINK_BYTES_PER_S)
-#define GPU_START_S 0.4
 /*
  * Measured on whole programs: exit takes 0.1 to 0.24 s longer if it waits for the kernel to close
  * the context. The start itself runs beside the program and takes part of a core.
@@ -68,7 +67,7 @@ void xg_model_init(struct xg_model *model, int cores)
         .gpu_clock_hz = generation->fit->pipeline.clock_hz,
         .gpu_call_s = generation->fit->pipeline.call_s,
         .gpu_fill_s = generation->fit->pipeline.fill_s,
-        .starts_s = {GPU_START_S, XG_TUNING_CUBLAS_S, XG_TUNING_CUSOLVER_S},
+        .starts_s = {XG_TUNING_GPU_S, XG_TUNING_CUBLAS_S, XG_TUNING_CUSOLVER_S},
         .gpu_price_s = GPU_PRICE_S,
         .device = reference_device,
         .gpu_panels = generation->panels,

@@ -55,6 +55,10 @@
 /* Times the expected wait for starts. A longer wait ends. */
 #define XG_TUNING_PATIENCE 3.0
 
+/* Seconds. Driver, context and memory, until the first product can run there; what starts take is
+ * then measured (machine/history.h). */
+#define XG_TUNING_GPU_S 0.4
+
 /* Seconds. The load of cuSOLVER takes 0.06 s if its files are in memory, else 0.5 s. Six steps of
  * SYEVD of 1200 took 1.5 times plain's time with a third of what routines must have missed now, the
  * whole time of their starts. */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/sandbox.h"
+#include "decide/tuning.h"
 #include "device/absence.h"
 #include "host/fork.h"
 #include "machine/program.h"
@@ -271,9 +272,11 @@ void xg_remembered_starts(const struct xg_conf *conf, double takes_s[XG_RESOURCE
 
 void xg_remembered_start_took(const struct xg_conf *conf, enum xg_resource resource, double seconds)
 {
+    static const double expected_s[XG_RESOURCE_COUNT] = {XG_TUNING_GPU_S, XG_TUNING_CUBLAS_S,
+                                                         XG_TUNING_CUSOLVER_S};
     struct xg_history history;
     if (resource == XG_RESOURCE_GPU)
         atomic_store(&gpu_used, true);
     if (remembers(conf) && open_history(&history, true))
-        xg_history_start_took(&history, resource, seconds);
+        xg_history_start_took(&history, resource, expected_s[resource], seconds);
 }

@@ -54,8 +54,8 @@ int xg_history_read(const struct xg_history *history, int file,
 /* Sets the times of starts that were measured on this machine; others stay. */
 void xg_history_starts(const struct xg_history *history, double takes_s[XG_RESOURCE_COUNT]);
 
-/* Notes the time of a start, which has half of the weight. Returns false if it was not kept. */
+/* Notes the time of a start; expected_s: if none was kept. Returns false if it was not kept. */
 bool xg_history_start_took(const struct xg_history *history, enum xg_resource resource,
-                           double seconds);
+                           double expected_s, double seconds);
 
 #endif
