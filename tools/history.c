@@ -62,7 +62,7 @@ static bool follow_script(char real[PATH_MAX], const char **argv, int *argc, cha
     return true;
 }
 
-static size_t write_program(char text[XG_PROGRAM_TEXT_BYTES], int count, char **words)
+static size_t write_program(struct xg_program *program, int count, char **words)
 {
     const char *argv[2 * WORDS];
     char real[PATH_MAX], line[PATH_MAX];
@@ -74,7 +74,7 @@ static size_t write_program(char text[XG_PROGRAM_TEXT_BYTES], int count, char **
         exit(125);
     }
     follow_script(real, argv, &argc, line);
-    return xg_program_write(text, real, argc, argv);
+    return xg_program_write(program, real, argc, argv);
 }
 
 /* --- Records ---------------------------------------------------------------------------------- */
@@ -166,16 +166,16 @@ static int forget_all(const struct xg_history *history)
 
 static int look(const struct xg_history *history, bool forgets, int count, char **words)
 {
-    static char text[XG_PROGRAM_TEXT_BYTES];
+    static struct xg_program program;
     struct xg_past past;
-    const size_t length = write_program(text, count, words);
+    const size_t length = write_program(&program, count, words);
     if (!length) {
         puts("It is not told apart from others, so nothing is remembered: code given as text, "
              "standard "
              "input, or a script that is not there.");
         return 1;
     }
-    const uint64_t id = xg_history_hash(history, text, length);
+    const uint64_t id = xg_history_hash(history, program.text, length);
     if (!xg_history_find(history, id, &past)) {
         puts("Nothing is remembered of it.");
         return 1;

@@ -22,7 +22,7 @@ static _Atomic int look;
 
 /* Written by the look, read once it is confirmed; `past` then by the thread that writes records. */
 static struct {
-    char text[XG_PROGRAM_TEXT_BYTES];
+    struct xg_program described;
     size_t length; /* 0: the program is not told apart */
     struct xg_past past;
     uint64_t settings; /* hash of the environment's settings when the BLAS was loaded; 0: no load */
@@ -98,11 +98,11 @@ bool xg_remembered_find(bool at_load, xg_history_lookup *lookup)
     if (xg_sandbox_closed() || !move_on(NOT_YET, FINDING))
         return false;
     program.settings = at_load ? hash_settings() : 0;
-    program.length = xg_program_describe(program.text, &program.started_ms);
+    program.length = xg_program_describe(&program.described, &program.started_ms);
     if (program.length && !xg_fork_register(&watch))
         program.length = 0;
     if (program.length && xg_history_open(&history, false, lookup))
-        xg_history_find(&history, xg_history_hash(&history, program.text, program.length),
+        xg_history_find(&history, xg_history_hash(&history, program.described.text, program.length),
                         &program.past);
     atomic_store(&look, FOUND);
     errno = error;
@@ -198,7 +198,7 @@ static void store(void)
     struct xg_history history;
     if (!program.length || !open_history(&history, true))
         return;
-    program.past.id = xg_history_hash(&history, program.text, program.length);
+    program.past.id = xg_history_hash(&history, program.described.text, program.length);
     program.past.machine = xg_history_machine(&history);
     xg_history_store(&history, &program.past);
 }

@@ -85,10 +85,11 @@ static uint64_t seal_of(const struct xg_history *history, const struct xg_past *
 
 /* --- Files ------------------------------------------------------------------------------------ */
 
-static bool path_of(char path[PATH_MAX], const struct xg_history *history, const char *name)
+static bool path_of(char path[XG_HISTORY_PATH_BYTES], const struct xg_history *history,
+                    const char *name)
 {
-    int length = snprintf(path, PATH_MAX, "%s/%s", history->folder, name);
-    return length > 0 && length < PATH_MAX;
+    int length = snprintf(path, XG_HISTORY_PATH_BYTES, "%s/%s", history->folder, name);
+    return length > 0 && length < XG_HISTORY_PATH_BYTES;
 }
 
 static bool read_whole(const char *path, void *to, size_t size)
@@ -133,7 +134,7 @@ static bool replace(int fd, const char *new_path, const char *path, const void *
 
 static bool make_key(const struct xg_history *history, const char *path, uint64_t key[2])
 {
-    char new_path[PATH_MAX];
+    char new_path[XG_HISTORY_PATH_BYTES];
     if (!path_of(new_path, history, "key.new") || !xg_file_make_folders(path) ||
         getrandom(key, 2 * sizeof *key, 0) != 2 * sizeof *key)
         return false;
@@ -144,7 +145,7 @@ static bool make_key(const struct xg_history *history, const char *path, uint64_
 bool xg_history_open(struct xg_history *history, bool make, xg_history_lookup *lookup)
 {
     int error = errno;
-    char path[PATH_MAX];
+    char path[XG_HISTORY_PATH_BYTES];
     bool found =
         xg_file_below(history->folder, sizeof history->folder, lookup(NULL, "XDG_CACHE_HOME"),
                       lookup(NULL, "HOME"), "/.cache", "xgemm/history") &&
@@ -157,8 +158,8 @@ bool xg_history_open(struct xg_history *history, bool make, xg_history_lookup *l
 
 /* --- Records ---------------------------------------------------------------------------------- */
 
-static bool paths_of(char path[PATH_MAX], char new_path[PATH_MAX], const struct xg_history *history,
-                     int file)
+static bool paths_of(char path[XG_HISTORY_PATH_BYTES], char new_path[XG_HISTORY_PATH_BYTES],
+                     const struct xg_history *history, int file)
 {
     char name[8], new_name[16];
     snprintf(name, sizeof name, "%02d", file);
@@ -192,7 +193,7 @@ static int place_of(const struct xg_past *records, int count, uint64_t id)
 /* Replaces the program's record; past NULL: removes it. */
 static bool put(const struct xg_history *history, uint64_t id, const struct xg_past *past)
 {
-    char path[PATH_MAX], new_path[PATH_MAX];
+    char path[XG_HISTORY_PATH_BYTES], new_path[XG_HISTORY_PATH_BYTES];
     struct xg_past records[XG_HISTORY_RECORDS];
     if (!paths_of(path, new_path, history, (int)(id % XG_HISTORY_FILES)))
         return false;
@@ -241,7 +242,7 @@ bool xg_history_forget(const struct xg_history *history, uint64_t id)
 int xg_history_read(const struct xg_history *history, int file,
                     struct xg_past records[XG_HISTORY_RECORDS])
 {
-    char path[PATH_MAX], new_path[PATH_MAX];
+    char path[XG_HISTORY_PATH_BYTES], new_path[XG_HISTORY_PATH_BYTES];
     int error = errno;
     int count = paths_of(path, new_path, history, file) ? read_records(history, path, records) : 0;
     errno = error;
@@ -255,7 +256,7 @@ struct starts {
     uint64_t machine, takes_us[XG_RESOURCE_COUNT], seal;
 };
 
-static bool starts_paths(char path[PATH_MAX], char new_path[PATH_MAX],
+static bool starts_paths(char path[XG_HISTORY_PATH_BYTES], char new_path[XG_HISTORY_PATH_BYTES],
                          const struct xg_history *history, uint64_t machine)
 {
     const unsigned file = (unsigned)(machine % XG_HISTORY_FILES);
@@ -274,7 +275,7 @@ static bool read_starts(const struct xg_history *history, const char *path, uint
 
 void xg_history_starts(const struct xg_history *history, double takes_s[XG_RESOURCE_COUNT])
 {
-    char path[PATH_MAX], new_path[PATH_MAX];
+    char path[XG_HISTORY_PATH_BYTES], new_path[XG_HISTORY_PATH_BYTES];
     struct starts starts;
     int error = errno;
     const uint64_t machine = xg_history_machine(history);
@@ -297,7 +298,7 @@ static double expect(double before_s, double took_s)
 bool xg_history_start_took(const struct xg_history *history, enum xg_resource resource,
                            double expected_s, double seconds)
 {
-    char path[PATH_MAX], new_path[PATH_MAX];
+    char path[XG_HISTORY_PATH_BYTES], new_path[XG_HISTORY_PATH_BYTES];
     struct starts starts;
     int error = errno;
     const uint64_t machine = xg_history_machine(history);

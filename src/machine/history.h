@@ -11,17 +11,17 @@
 #ifndef XG_HISTORY_H
 #define XG_HISTORY_H
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "machine/past.h"
 
-enum { XG_HISTORY_FILES = 62, XG_HISTORY_RECORDS = 16 };
+/* Short paths, because the program's thread may have little stack. */
+enum { XG_HISTORY_FILES = 62, XG_HISTORY_RECORDS = 16, XG_HISTORY_PATH_BYTES = 1024 };
 
 struct xg_history {
-    char folder[PATH_MAX];
+    char folder[XG_HISTORY_PATH_BYTES - 16];
     uint64_t key[2];
 };
 

@@ -149,7 +149,7 @@ static ssize_t read_file(const char *path, char *text, size_t size)
 static bool has_executed(int64_t *started_ms)
 {
     enum { FORKED_NOT_EXECUTED = 0x40, FLAGS = 9, START = 22 };
-    char text[1024];
+    char text[512];
     unsigned long flags = FORKED_NOT_EXECUTED;
     if (read_file("/proc/self/stat", text, sizeof text) <= 0)
         return false;
@@ -173,39 +173,39 @@ static int split(char *text, ssize_t size, const char **argv, int most)
     return argc;
 }
 
-size_t xg_program_write(char text[XG_PROGRAM_TEXT_BYTES], const char *executable, int argc,
+size_t xg_program_write(struct xg_program *program, const char *executable, int argc,
                         const char *const *argv)
 {
     static const char letters[] = {'-', 'a', 's', 'n'};
-    char real[PATH_MAX] = "", folder[PATH_MAX] = "";
+    char *real = program->real, *folder = program->folder;
     const char *word;
     struct stat status;
     enum xg_program_kind kind = xg_program_classify(executable, argc, argv, &word);
+    *real = *folder = '\0';
     if (kind == XG_PROGRAM_NONE ||
         (kind == XG_PROGRAM_SCRIPT &&
          (!realpath(word, real) || stat(real, &status) || !S_ISREG(status.st_mode))) ||
-        (kind == XG_PROGRAM_NAME && !getcwd(folder, sizeof folder)))
+        (kind == XG_PROGRAM_NAME && !getcwd(folder, PATH_MAX)))
         return 0;
     if (kind == XG_PROGRAM_NAME)
-        snprintf(real, sizeof real, "%s", xg_file_name(word));
-    int wrote = snprintf(text, XG_PROGRAM_TEXT_BYTES, "%c\n%s\n%s\n%s\n", letters[kind], executable,
-                         real, folder);
+        snprintf(real, PATH_MAX, "%s", xg_file_name(word));
+    int wrote = snprintf(program->text, sizeof program->text, "%c\n%s\n%s\n%s\n", letters[kind],
+                         executable, real, folder);
     return wrote > 0 && wrote < XG_PROGRAM_TEXT_BYTES ? (size_t)wrote : 0;
 }
 
-size_t xg_program_describe(char text[XG_PROGRAM_TEXT_BYTES], int64_t *started_ms)
+size_t xg_program_describe(struct xg_program *program, int64_t *started_ms)
 {
-    enum { ARGUMENTS = 64 };
-    char executable[PATH_MAX], line[PATH_MAX];
-    const char *argv[ARGUMENTS];
+    char *executable = program->executable;
     int error = errno;
     size_t length = 0;
     if (!getauxval(AT_SECURE) && getuid() == geteuid() && has_executed(started_ms)) {
-        ssize_t path = readlink("/proc/self/exe", executable, sizeof executable - 1);
-        ssize_t size = read_file("/proc/self/cmdline", line, sizeof line);
+        ssize_t path = readlink("/proc/self/exe", executable, PATH_MAX - 1);
+        ssize_t size = read_file("/proc/self/cmdline", program->line, sizeof program->line);
+        int argc = split(program->line, size, program->argv, XG_PROGRAM_ARGUMENTS);
         executable[path > 0 ? path : 0] = '\0';
         if (path > 0)
-            length = xg_program_write(text, executable, split(line, size, argv, ARGUMENTS), argv);
+            length = xg_program_write(program, executable, argc, program->argv);
     }
     errno = error;
     return length;

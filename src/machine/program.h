@@ -23,11 +23,18 @@ enum xg_program_kind {
 enum xg_program_kind xg_program_classify(const char *executable, int argc, const char *const *argv,
                                          const char **word);
 
-enum { XG_PROGRAM_TEXT_BYTES = 3 * PATH_MAX };
+enum { XG_PROGRAM_TEXT_BYTES = 3 * PATH_MAX, XG_PROGRAM_ARGUMENTS = 64 };
+
+/* The text, and the room to make it. Not for a thread's stack, which may be small. */
+struct xg_program {
+    char text[XG_PROGRAM_TEXT_BYTES];
+    char executable[PATH_MAX], line[PATH_MAX], real[PATH_MAX], folder[PATH_MAX];
+    const char *argv[XG_PROGRAM_ARGUMENTS];
+};
 
 /* Writes a text that is equal for runs of the same program; returns its length. 0: the program is
  * not told apart, or its script is not there. executable: its real path. */
-size_t xg_program_write(char text[XG_PROGRAM_TEXT_BYTES], const char *executable, int argc,
+size_t xg_program_write(struct xg_program *program, const char *executable, int argc,
                         const char *const *argv);
 
 /*
@@ -35,6 +42,6 @@ size_t xg_program_write(char text[XG_PROGRAM_TEXT_BYTES], const char *executable
  * process started, on the clock of CLOCK_BOOTTIME. Reads /proc/self. Allocates nothing, takes no
  * lock, keeps errno.
  */
-size_t xg_program_describe(char text[XG_PROGRAM_TEXT_BYTES], int64_t *started_ms);
+size_t xg_program_describe(struct xg_program *program, int64_t *started_ms);
 
 #endif

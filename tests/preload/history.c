@@ -48,15 +48,15 @@ void dsyevd_(void)
 /* record GAIN_MS DAYS MACHINE EXECUTABLE: plants; record EXECUTABLE: prints. */
 int main(int argc, char **argv)
 {
-    static char text[XG_PROGRAM_TEXT_BYTES];
+    static struct xg_program program;
     static struct xg_history history;
     const char *words[] = {"program"};
     struct xg_past past = {.runs = 1, .needs = 1 << XG_RESOURCE_GPU, .price_ms = 400};
     use_two_cores();
-    size_t length = xg_program_write(text, argv[argc - 1], 1, words);
+    size_t length = xg_program_write(&program, argv[argc - 1], 1, words);
     if (!length || !xg_history_open(&history, argc > 2, xg_conf_environment))
         return puts("none") < 0;
-    uint64_t id = xg_history_hash(&history, text, length);
+    uint64_t id = xg_history_hash(&history, program.text, length);
     if (argc == 2) {
         if (xg_history_find(&history, id, &past))
             printf("gain %u needs %u bars %u runs %u\n", past.gain_ms, past.needs, past.bars,

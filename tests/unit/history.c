@@ -70,7 +70,7 @@ static void test_classify(void)
 /* A link to a script is the script; a forked child is no program. */
 static void test_describe(const char *folder)
 {
-    static char texts[3][XG_PROGRAM_TEXT_BYTES];
+    static struct xg_program programs[3];
     char script[PATH_MAX], link[PATH_MAX];
     int64_t started_ms = 0;
     int status;
@@ -80,18 +80,18 @@ static void test_describe(const char *folder)
     XT_CHECK(symlink("x.py", link) == 0, "no link");
     const char *direct[] = {"python3", script, "1"}, *by_link[] = {"python", "-u", link};
     const char *gone[] = {"python", "/nowhere.py"};
-    size_t length = xg_program_write(texts[0], "/usr/bin/python3", 3, direct);
-    XT_CHECK(length && length == xg_program_write(texts[1], "/usr/bin/python3", 3, by_link) &&
-                 !memcmp(texts[0], texts[1], length),
-             "a link: %s, %s", texts[0], texts[1]);
-    XT_CHECK(xg_program_write(texts[1], "/usr/bin/python2", 3, direct) != length ||
-                 memcmp(texts[0], texts[1], length) != 0,
+    size_t length = xg_program_write(&programs[0], "/usr/bin/python3", 3, direct);
+    XT_CHECK(length && length == xg_program_write(&programs[1], "/usr/bin/python3", 3, by_link) &&
+                 !memcmp(programs[0].text, programs[1].text, length),
+             "a link: %s, %s", programs[0].text, programs[1].text);
+    XT_CHECK(xg_program_write(&programs[1], "/usr/bin/python2", 3, direct) != length ||
+                 memcmp(programs[0].text, programs[1].text, length) != 0,
              "another interpreter");
-    XT_CHECK(!xg_program_write(texts[1], "/usr/bin/python3", 2, gone), "no script");
-    XT_CHECK(xg_program_describe(texts[2], &started_ms) > 0 && started_ms > 0, "this test");
+    XT_CHECK(!xg_program_write(&programs[1], "/usr/bin/python3", 2, gone), "no script");
+    XT_CHECK(xg_program_describe(&programs[2], &started_ms) > 0 && started_ms > 0, "this test");
     pid_t child = fork();
     if (child == 0)
-        _exit(xg_program_describe(texts[2], &started_ms) != 0);
+        _exit(xg_program_describe(&programs[2], &started_ms) != 0);
     XT_CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0, "a forked child");
 }
 
