@@ -229,8 +229,10 @@ static bool compute(const struct xg_call *call, const struct xg_cpu *cpu,
         reason = why;
     }
     bool on_gpu = xg_run(&run, place, reason);
-    if (xg_remembered_is_due() && !close_shelter(shelter))
+    if (xg_remembered_is_due() && xg_stack_suffices() && !close_shelter(shelter)) {
+        xg_shelter_wait(shelter); /* writes a file, in a folder that may not answer */
         xg_remembered_write(device_bytes());
+    }
     if (call->routine)
         forward_for_good(conf);
     tell(conf, cpu, &record, begin);

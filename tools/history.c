@@ -87,9 +87,9 @@ static const char *names_of(unsigned needs, char text[64])
     return text;
 }
 
-static const char *day_of(int64_t day, char text[16])
+static const char *day_of(int64_t time_s, char text[16])
 {
-    const time_t seconds = (time_t)day * 86400;
+    const time_t seconds = (time_t)time_s;
     struct tm date;
     text[0] = '\0';
     if (gmtime_r(&seconds, &date))
@@ -106,7 +106,7 @@ static void print_record(const struct xg_past *past)
 {
     char day[16], names[64];
     printf("%08llx  %-10s %5u %7.2f %9.2f %8.2f %8.2f %4u   %s\n",
-           (unsigned long long)(past->id >> 32), day_of(past->day, day), past->runs,
+           (unsigned long long)(past->id >> 32), day_of(past->time_s, day), past->runs,
            1e-3 * past->wall_ms, 1e-3 * ((double)past->wall_ms + past->saved_ms),
            1e-3 * past->gain_ms, 1e-3 * past->first_ms, past->device_mib,
            names_of(xg_past_promise(past), names));
@@ -164,24 +164,47 @@ static int forget_all(const struct xg_history *history)
     return 0;
 }
 
-static int look(const struct xg_history *history, bool forgets, int count, char **words)
+/* Finds a record by the number that the list has. */
+static bool find_listed(const struct xg_history *history, const char *number, struct xg_past *past)
+{
+    struct xg_past records[XG_HISTORY_RECORDS];
+    char *end;
+    const unsigned long long wanted = strtoull(number, &end, 16);
+    if (strlen(number) != 8 || *end)
+        return false;
+    for (int file = 0; file < XG_HISTORY_FILES; file++)
+        for (int i = xg_history_read(history, file, records); i-- > 0;)
+            if (records[i].id >> 32 == wanted) {
+                *past = records[i];
+                return true;
+            }
+    return false;
+}
+
+static bool find_program(const struct xg_history *history, int count, char **words,
+                         struct xg_past *past)
 {
     static struct xg_program program;
-    struct xg_past past;
     const size_t length = write_program(&program, count, words);
-    if (!length) {
-        puts("It is not told apart from others, so nothing is remembered: code given as text, "
-             "standard "
-             "input, or a script that is not there.");
-        return 1;
-    }
-    const uint64_t id = xg_history_hash(history, program.text, length);
-    if (!xg_history_find(history, id, &past)) {
+    if (!length)
+        puts("It is not told apart from others: code given as text, standard input, a notebook, a "
+             "worker, a script that is not there, or a program that a shell's script starts (R). "
+             "The list has a number for each program that is remembered.");
+    else if (xg_history_find(history, xg_history_hash(history, program.text, length), past))
+        return true;
+    else
         puts("Nothing is remembered of it.");
+    return false;
+}
+
+static int look(const struct xg_history *history, bool forgets, int count, char **words)
+{
+    struct xg_past past;
+    if (!(count == 1 && find_listed(history, words[0], &past)) &&
+        !find_program(history, count, words, &past))
         return 1;
-    }
     if (forgets) {
-        bool forgotten = xg_history_forget(history, id);
+        bool forgotten = xg_history_forget(history, past.id);
         puts(forgotten ? "Forgotten." : "The file could not be replaced.");
         return !forgotten;
     }

@@ -438,6 +438,11 @@ bool xg_conf_keeps_account(void)
                                               : atomic_load(&account_is_wanted);
 }
 
+bool xg_conf_account_is_wanted(void)
+{
+    return atomic_load(&account_is_wanted);
+}
+
 const struct xg_conf *xg_conf_get(void)
 {
     pthread_once(&process_conf_once, process_conf_init);

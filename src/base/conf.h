@@ -60,6 +60,9 @@ const struct xg_conf *xg_conf_get(void);
 void xg_conf_keep_account(void);
 bool xg_conf_keeps_account(void);
 
+/* True if xg_conf_keep_account was called, in time or too late. */
+bool xg_conf_account_is_wanted(void);
+
 /* A variable of the environment; NULL: it is unset, or the program is set-user-ID, whose caller
  * must not steer it or its log. ctx is not used: for functions that take a look-up. */
 const char *xg_conf_environment(void *ctx, const char *name);

@@ -141,7 +141,6 @@ static void decide_before(struct xg_policy *policy, const struct xg_conf *conf,
                                         .gpu_s = decision->gpu_s,
                                         .now_s = now->now_s,
                                         .promised = now->promised,
-                                        .last_gain_s = now->last_gain_s,
                                         .waits_never = decision->crowded};
     const struct xg_ledger_answer answer = xg_ledger_ask(&policy->ledger, starts, &asks);
     decision->earns = true;

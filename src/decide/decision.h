@@ -32,11 +32,10 @@ struct xg_situation {
     enum xg_engine_state state;
     enum xg_reason absence; /* why there is no GPU (xg_reason_is_absence); else there may be one */
     enum xg_library_state cublas, cusolver;
-    unsigned promised;  /* resources that pay, as earlier runs of the program have shown */
-    double last_gain_s; /* of a program that gained too little: what its last run gained */
-    bool kept;          /* inside a routine whose inner calls stay on the CPU */
-    bool is_counted;    /* inside a routine whose whole time is counted toward a start */
-    bool stack_short;   /* the thread has too little stack for the driver */
+    unsigned promised; /* resources that pay, as earlier runs of the program have shown */
+    bool kept;         /* inside a routine whose inner calls stay on the CPU */
+    bool is_counted;   /* inside a routine whose whole time is counted toward a start */
+    bool stack_short;  /* the thread has too little stack for the driver */
     /* Of a problem: whether C shares memory with an operand. Takes time for a batch, and so is
      * asked only about a call that would leave the CPU. NULL: it does not. */
     bool (*overlaps)(const struct xg_problem *);

@@ -52,8 +52,7 @@ struct xg_ledger_answer xg_ledger_ask(struct xg_ledger *ledger,
     const double done_s = wait_s + call->gpu_s;
     const double alone_s = call->waits_never ? HUGE_VAL : done_s - XG_TUNING_SURE * cpu_s;
     unpaid = cold & ~call->promised;
-    answer.earning =
-        unpaid && paid_s(ledger, call->needs, unpaid) < fmin(price_s + call->last_gain_s, alone_s);
+    answer.earning = unpaid && paid_s(ledger, call->needs, unpaid) < fmin(price_s, alone_s);
     if (answer.earning)
         return answer;
     /* A start that is due begins in any case; the call then takes the cheaper way. */

@@ -35,7 +35,6 @@ struct xg_ledger_call {
     double cpu_s, gpu_s; /* predicted */
     double now_s;        /* of one monotonic clock, above 0 */
     unsigned promised;   /* a set of resources: earlier runs of the program paid for them */
-    double last_gain_s;  /* what the whole of an earlier run gained, which paid for nothing */
     bool waits_never;    /* its thread is one of many that fill the cores */
 };
 

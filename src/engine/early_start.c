@@ -65,7 +65,9 @@ static bool is_safe(unsigned long long objects)
 void xg_early_start(unsigned long long objects, xg_history_lookup *lookup)
 {
     int error = errno;
-    if (xg_remembered_find(true, lookup) && is_safe(objects))
+    if (xg_remembered_find(true, lookup) && is_safe(objects)) {
+        xg_engine_watch(); /* a fork must see the thread */
         xg_aside_run(start, NULL);
+    }
     errno = error;
 }

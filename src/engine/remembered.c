@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <fenv.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <time.h>
@@ -13,6 +15,8 @@
 #include "decide/tuning.h"
 #include "device/absence.h"
 #include "host/fork.h"
+#include "host/shelter.h"
+#include "host/stack.h"
 #include "machine/program.h"
 
 /* FOUND: the record is read, but not yet whether it counts. */
@@ -23,17 +27,18 @@ static _Atomic int look;
 /* Written by the look, read once it is confirmed; `past` then by the thread that writes records. */
 static struct {
     struct xg_program described;
-    size_t length; /* 0: the program is not told apart */
+    _Atomic size_t length; /* 0: the program is not told apart */
+    struct xg_history history;
     struct xg_past past;
+    uint64_t machine;  /* 0: not known yet */
     uint64_t settings; /* hash of the environment's settings when the BLAS was loaded; 0: no load */
     int64_t started_ms;
     bool counted; /* this run is in the record */
 } program;
 
-static _Atomic unsigned promised;    /* a set of resources */
-static _Atomic int64_t last_gain_us; /* of a program that gained less than a start takes */
+static _Atomic unsigned promised; /* a set of resources */
 static _Atomic unsigned bars;
-static _Atomic bool gpu_used;
+static _Atomic bool gpu_started;
 
 /* The sums of this run. Microseconds: atomic integers, because a signal handler may leave a call
  * that notes. */
@@ -46,12 +51,6 @@ static struct {
 static bool move_on(int from, int to)
 {
     return atomic_compare_exchange_strong(&look, &from, to);
-}
-
-static int64_t today(void)
-{
-    enum { DAY_S = 86400 };
-    return time(NULL) / DAY_S;
 }
 
 /* Since the process started. */
@@ -75,9 +74,11 @@ static uint64_t hash_settings(void)
     return hash ? hash : 1;
 }
 
+/* A child of a started GPU computes on the CPU. Until a call has used it, a child may be what the
+ * GPU is for. */
 static void before_fork(void)
 {
-    if (!atomic_load(&gpu_used))
+    if (!atomic_load(&run.saved_us))
         atomic_fetch_or(&bars, XG_PAST_FORKS);
 }
 
@@ -86,27 +87,57 @@ static void forget(void)
     program.length = 0;
     program.past = (struct xg_past){0};
     atomic_store(&promised, 0);
-    atomic_store(&last_gain_us, 0);
+}
+
+/* Registers with the thread's signals blocked, because a handler may fork. */
+static bool watch_fork(void)
+{
+    /* A child of fork has no record: it may be one of many workers. */
+    static const struct xg_fork_watch watch = {.before = before_fork, .in_child = forget};
+    sigset_t blocked, before;
+    xg_shelter_signals(&blocked);
+    pthread_sigmask(SIG_SETMASK, &blocked, &before);
+    bool registered = xg_fork_register(&watch);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return registered;
+}
+
+/* Whether the environment turns the look off; the files of settings are read later. */
+static bool is_off(xg_history_lookup *lookup)
+{
+    const char *history = lookup(NULL, "XGEMM_HISTORY"), *mode = lookup(NULL, "XGEMM_MODE");
+    const char *reproducible = lookup(NULL, "XGEMM_REPRODUCIBLE");
+    return (history && !strcmp(history, "off")) || (mode && *mode && strcmp(mode, "auto") != 0) ||
+           (reproducible && !strcmp(reproducible, "1"));
+}
+
+static uint64_t id_of_program(void)
+{
+    return xg_history_hash(&program.history, program.described.text, program.length);
 }
 
 bool xg_remembered_find(bool at_load, xg_history_lookup *lookup)
 {
-    /* A child of fork has no record: it may be one of many workers. */
-    static const struct xg_fork_watch watch = {.before = before_fork, .in_child = forget};
-    struct xg_history history;
     int error = errno;
+    bool may_gain = false;
+    /* First of all: what follows may ask for a variable and come here again (shim/environment.c).
+     */
     if (xg_sandbox_closed() || !move_on(NOT_YET, FINDING))
         return false;
+    if (is_off(lookup)) {
+        atomic_store(&look, CONFIRMED);
+        return false;
+    }
     program.settings = at_load ? hash_settings() : 0;
     program.length = xg_program_describe(&program.described, &program.started_ms);
-    if (program.length && !xg_fork_register(&watch))
+    if (program.length && !watch_fork())
         program.length = 0;
-    if (program.length && xg_history_open(&history, false, lookup))
-        xg_history_find(&history, xg_history_hash(&history, program.described.text, program.length),
-                        &program.past);
+    if (program.length && xg_history_open(&program.history, false, lookup))
+        may_gain = xg_history_find(&program.history, id_of_program(), &program.past) &&
+                   xg_past_promise(&program.past);
     atomic_store(&look, FOUND);
     errno = error;
-    return program.length && xg_past_promise(&program.past);
+    return may_gain;
 }
 
 static bool remembers(const struct xg_conf *conf)
@@ -121,19 +152,17 @@ static bool open_history(struct xg_history *history, bool make)
 
 void xg_remembered_confirm(const struct xg_conf *conf)
 {
-    struct xg_history history;
     int error = errno;
     if (!move_on(FOUND, CONFIRMING))
         return;
-    if (!remembers(conf) || !program.length)
+    if (!remembers(conf) || !program.length) {
         forget();
-    else if (program.past.id &&
-             (!open_history(&history, false) ||
-              !xg_past_holds(&program.past, xg_history_machine(&history), today())))
-        program.past = (struct xg_past){0};
-    const unsigned needs = xg_past_promise(&program.past);
-    atomic_store(&promised, needs);
-    atomic_store(&last_gain_us, needs ? 0 : 1000 * (int64_t)program.past.gain_ms);
+    } else if (program.past.id) {
+        program.machine = xg_history_machine(&program.history);
+        if (!xg_past_holds(&program.past, program.machine, time(NULL)))
+            program.past = (struct xg_past){0};
+    }
+    atomic_store(&promised, xg_past_promise(&program.past));
     atomic_store(&look, CONFIRMED);
     errno = error;
 }
@@ -145,8 +174,9 @@ unsigned xg_remembered_promise(void)
 
 void xg_remembered_at_call(const struct xg_conf *conf)
 {
-    const bool before = !xg_remembered_find(false, xg_conf_environment) && program.settings;
-    if (before && (program.settings != hash_settings() || xg_conf_keeps_account()))
+    const bool first = xg_remembered_find(false, xg_conf_environment);
+    const bool before = !first && atomic_load(&look) >= FOUND && program.settings;
+    if (before && (program.settings != hash_settings() || xg_conf_account_is_wanted()))
         atomic_fetch_or(&bars, XG_PAST_SETTINGS);
     xg_remembered_confirm(conf);
 }
@@ -154,7 +184,6 @@ void xg_remembered_at_call(const struct xg_conf *conf)
 void xg_remembered_see(struct xg_situation *now)
 {
     now->promised = atomic_load_explicit(&promised, memory_order_relaxed);
-    now->last_gain_s = 1e-6 * (double)atomic_load_explicit(&last_gain_us, memory_order_relaxed);
 }
 
 /* --- This run --------------------------------------------------------------------------------- */
@@ -169,9 +198,12 @@ static void begin_note(const double takes_s[XG_RESOURCE_COUNT])
 
 void xg_remembered_note(const struct xg_ledger *ledger, const double takes_s[XG_RESOURCE_COUNT])
 {
+    const bool early = atomic_load_explicit(&promised, memory_order_relaxed);
     double all_s = 0, saved_s = 0;
     for (unsigned set = 1; set < XG_RESOURCE_SETS; set++) {
-        const double gain_s = ledger->missed_s[set] + ledger->saved_s[set];
+        /* A run that took the promise shows by what it saved whether it was right. */
+        const double missed_s = early ? 0 : ledger->missed_s[set];
+        const double gain_s = missed_s + ledger->saved_s[set];
         atomic_store_explicit(&run.gain_us[set], (int64_t)(1e6 * gain_s), memory_order_relaxed);
         all_s += gain_s;
         saved_s += ledger->saved_s[set];
@@ -195,12 +227,13 @@ bool xg_remembered_is_due(void)
 
 static void store(void)
 {
-    struct xg_history history;
-    if (!program.length || !open_history(&history, true))
+    if (!program.length || !program.past.needs || !open_history(&program.history, true))
         return;
-    program.past.id = xg_history_hash(&history, program.described.text, program.length);
-    program.past.machine = xg_history_machine(&history);
-    xg_history_store(&history, &program.past);
+    if (!program.machine)
+        program.machine = xg_history_machine(&program.history);
+    program.past.id = id_of_program();
+    program.past.machine = program.machine;
+    xg_history_store(&program.history, &program.past);
 }
 
 /* One thread writes at a time; the others need not. */
@@ -223,7 +256,7 @@ static void write_record(bool ended)
         shown.gain_s[set] = 1e-6 * (double)atomic_load(&run.gain_us[set]);
     for (int i = 0; i < XG_RESOURCE_COUNT; i++)
         shown.takes_s[i] = 1e-6 * (double)atomic_load(&run.takes_us[i]);
-    xg_past_learn(&program.past, &shown, today());
+    xg_past_learn(&program.past, &shown, time(NULL));
     program.past.runs += !program.counted;
     program.counted = true;
     store();
@@ -233,14 +266,14 @@ void xg_remembered_take(void)
 {
     if (!begin_write())
         return;
-    xg_past_take(&program.past, today());
+    xg_past_take(&program.past, time(NULL));
     store();
     atomic_store(&run.writing, false);
 }
 
 void xg_remembered_write(size_t device_bytes)
 {
-    if (!atomic_load(&gpu_used) && xg_absence_find(XG_ABSENCE_FILES) != XG_REASON_EARNING)
+    if (!atomic_load(&gpu_started) && xg_absence_find(XG_ABSENCE_FILES) != XG_REASON_EARNING)
         program.length = 0; /* no GPU here, so nothing was missed */
     if (!program.length || !begin_write())
         return;
@@ -252,13 +285,18 @@ void xg_remembered_write(size_t device_bytes)
 
 void xg_remembered_end(void)
 {
-    const bool used = atomic_load(&gpu_used) || atomic_load(&promised);
+    const bool used = atomic_load(&gpu_started) || atomic_load(&promised);
     fenv_t environment;
+    int cancel_state;
+    if (xg_stack_is_handlers() || (xg_stack_is_known() && !xg_stack_suffices()))
+        return;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     feholdexcept(&environment); /* the program may have enabled traps */
     if (program.length && atomic_load(&look) == CONFIRMED && (used || program.counted) &&
         begin_write())
         write_record(true);
     fesetenv(&environment);
+    pthread_setcancelstate(cancel_state, NULL);
 }
 
 /* --- Start times ------------------------------------------------------------------------------ */
@@ -276,7 +314,7 @@ void xg_remembered_start_took(const struct xg_conf *conf, enum xg_resource resou
                                                          XG_TUNING_CUSOLVER_S};
     struct xg_history history;
     if (resource == XG_RESOURCE_GPU)
-        atomic_store(&gpu_used, true);
+        atomic_store(&gpu_started, true);
     if (remembers(conf) && open_history(&history, true))
         xg_history_start_took(&history, resource, expected_s[resource], seconds);
 }

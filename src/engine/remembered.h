@@ -17,7 +17,8 @@
 /*
  * Looks the program up, once a process; later calls do nothing. at_load: its CPU library is being
  * loaded, so that settings which change until its first call are its own. Asks for no variable but
- * through lookup, and takes no lock. Returns true if the program may be promised a gain.
+ * through lookup; of locks it takes that of the fork handlers. Returns true if the program may be
+ * promised a gain.
  */
 bool xg_remembered_find(bool at_load, xg_history_lookup *lookup);
 

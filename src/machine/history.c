@@ -4,16 +4,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "host/cores.h"
 #include "machine/calibration.h"
 
 /* --- The hash --------------------------------------------------------------------------------- */
@@ -66,15 +67,13 @@ uint64_t xg_history_machine(const struct xg_history *history)
 {
     struct {
         char gpu[XG_CALIBRATION_NAME_BYTES], driver[XG_CALIBRATION_NAME_BYTES], version[16];
-        int cores;
     } machine;
     struct xg_calibration_key key;
     memset(&machine, 0, sizeof machine);
-    xg_calibration_key_init(&key, xg_cores_count(), NULL);
+    xg_calibration_key_init(&key, 1, NULL);
     strcpy(machine.gpu, key.gpu);
     strcpy(machine.driver, key.driver);
     strncpy(machine.version, PACKAGE_VERSION, sizeof machine.version - 1);
-    machine.cores = key.cores;
     return xg_history_hash(history, &machine, sizeof machine);
 }
 
@@ -105,9 +104,13 @@ static bool read_whole(const char *path, void *to, size_t size)
  * minute. -1: another process writes. */
 static int make_exclusively(const char *path)
 {
-    enum { TRIES = 5, ABANDONED_S = 60 };
+    enum { TRIES = 5, ABANDONED_S = 60, LARGEST = 4096 };
+    struct rlimit limit;
     struct stat status;
     int fd = -1;
+    /* A write beyond the limit would raise a signal. */
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < LARGEST)
+        return -1;
     for (int i = 0; i < TRIES && fd < 0; i++) {
         fd = xg_file_open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
         if (fd >= 0 || errno != EEXIST)
@@ -132,28 +135,38 @@ static bool replace(int fd, const char *new_path, const char *path, const void *
     return whole;
 }
 
-static bool make_key(const struct xg_history *history, const char *path, uint64_t key[2])
+/* Makes the key, unless another process has made one meanwhile. */
+static bool make_key(struct xg_history *history, const char *path)
 {
     char new_path[XG_HISTORY_PATH_BYTES];
-    if (!path_of(new_path, history, "key.new") || !xg_file_make_folders(path) ||
-        getrandom(key, 2 * sizeof *key, 0) != 2 * sizeof *key)
+    if (!path_of(new_path, history, "key.new") || !xg_file_make_folders(path))
         return false;
     int fd = make_exclusively(new_path);
-    return fd >= 0 && replace(fd, new_path, path, key, 2 * sizeof *key);
+    if (fd < 0)
+        return false;
+    const bool made = read_whole(path, history->key, sizeof history->key);
+    if (!made && getrandom(history->key, sizeof history->key, 0) == sizeof history->key)
+        return replace(fd, new_path, path, history->key, sizeof history->key);
+    close(fd);
+    unlink(new_path);
+    return made;
 }
 
 bool xg_history_open(struct xg_history *history, bool make, xg_history_lookup *lookup)
 {
     int error = errno;
     char path[XG_HISTORY_PATH_BYTES];
-    bool found =
-        xg_file_below(history->folder, sizeof history->folder, lookup(NULL, "XDG_CACHE_HOME"),
-                      lookup(NULL, "HOME"), "/.cache", "xgemm/history") &&
-        path_of(path, history, "key") &&
-        (read_whole(path, history->key, sizeof history->key) ||
-         (make && make_key(history, path, history->key)));
+    const char *cache = lookup(NULL, "XDG_CACHE_HOME"), *home = lookup(NULL, "HOME");
+    bool found = xg_file_below(history->folder, sizeof history->folder, cache, home, "/.cache",
+                               "xgemm/history") &&
+                 path_of(path, history, "key");
+    bool has_key = found && read_whole(path, history->key, sizeof history->key);
+    /* A home that does not exist is not made, and a key that cannot be read is not replaced. */
+    if (found && !has_key && make && access(path, F_OK) != 0 && errno == ENOENT &&
+        (cache || access(home, W_OK) == 0))
+        has_key = make_key(history, path);
     errno = error;
-    return found;
+    return has_key;
 }
 
 /* --- Records ---------------------------------------------------------------------------------- */
@@ -191,7 +204,7 @@ static int place_of(const struct xg_past *records, int count, uint64_t id)
 }
 
 /* Replaces the program's record; past NULL: removes it. */
-static bool put(const struct xg_history *history, uint64_t id, const struct xg_past *past)
+static bool put(const struct xg_history *history, uint64_t id, struct xg_past *past)
 {
     char path[XG_HISTORY_PATH_BYTES], new_path[XG_HISTORY_PATH_BYTES];
     struct xg_past records[XG_HISTORY_RECORDS];
@@ -204,11 +217,14 @@ static bool put(const struct xg_history *history, uint64_t id, const struct xg_p
     bool found = at < count;
     if (at == XG_HISTORY_RECORDS)
         for (int i = at = 0; i < count; i++)
-            at = records[i].day < records[at].day ? i : at;
-    if (past)
+            at = records[i].time_s < records[at].time_s ? i : at;
+    if (past) {
+        past->bars |= found ? records[at].bars : 0; /* of another run, meanwhile */
+        past->seal = seal_of(history, past);
         records[at] = *past;
-    else if (found)
+    } else if (found) {
         records[at] = (struct xg_past){0};
+    }
     return replace(fd, new_path, path, records, sizeof records) && (past || found);
 }
 
@@ -225,7 +241,6 @@ bool xg_history_find(const struct xg_history *history, uint64_t id, struct xg_pa
 bool xg_history_store(const struct xg_history *history, struct xg_past *past)
 {
     int error = errno;
-    past->seal = seal_of(history, past);
     bool stored = put(history, past->id, past);
     errno = error;
     return stored;
@@ -287,12 +302,18 @@ void xg_history_starts(const struct xg_history *history, double takes_s[XG_RESOU
     errno = error;
 }
 
-/* The first start after the machine's own reads its files from the disk, once. So a shorter time is
- * believed at once, a longer one by an eighth and up to twice the time so far. */
+/*
+ * The first start after the machine's own reads its files from the disk, once: a longer time is
+ * believed by an eighth and up to twice the time so far. A shorter one is believed at once, down to
+ * half; below a quarter the program itself had started or loaded what we started.
+ */
 static double expect(double before_s, double took_s)
 {
-    const double believed_s = took_s < 2 * before_s ? took_s : 2 * before_s;
-    return took_s < before_s ? took_s : before_s + (believed_s - before_s) / 8;
+    if (took_s < before_s / 4)
+        return before_s;
+    if (took_s < before_s)
+        return fmax(took_s, before_s / 2);
+    return before_s + (fmin(took_s, 2 * before_s) - before_s) / 8;
 }
 
 bool xg_history_start_took(const struct xg_history *history, enum xg_resource resource,

@@ -34,14 +34,15 @@ bool xg_history_open(struct xg_history *history, bool make, xg_history_lookup *l
 /* A hash of the bytes with the user's key; never 0. Pure. */
 uint64_t xg_history_hash(const struct xg_history *history, const void *bytes, size_t count);
 
-/* A hash of what records depend on besides the program: the GPU, its driver, the cores and this
- * library's version. Reads the system's files; allocates. */
+/* A hash of what records depend on besides the program: the GPU, its driver and this library's
+ * version. Reads the system's files; allocates. */
 uint64_t xg_history_machine(const struct xg_history *history);
 
 /* Finds the program's record. Returns false if there is none. */
 bool xg_history_find(const struct xg_history *history, uint64_t id, struct xg_past *past);
 
-/* Seals the record and stores it. Returns false if the file could not be replaced. */
+/* Seals the record and stores it, with the bars of the one that is there. Returns false if the file
+ * could not be replaced. */
 bool xg_history_store(const struct xg_history *history, struct xg_past *past);
 
 /* Forgets one program. Returns false if it is not remembered or the file could not be replaced. */

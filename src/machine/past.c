@@ -6,8 +6,7 @@
 /* Times the starts' time. */
 static const double BELIEVED = 4;
 
-/* Ranks of one program on a node start at once, before any of them has shown a gain. */
-enum { UNPROVED = 256 };
+enum { UNPROVED = 4, TOGETHER_S = 60 };
 
 static double starts_s(unsigned needs, const double takes_s[XG_RESOURCE_COUNT])
 {
@@ -33,9 +32,10 @@ static double gain_of(const double gain_s[XG_RESOURCE_SETS], unsigned needs)
     return sum;
 }
 
-bool xg_past_holds(const struct xg_past *past, uint64_t machine, int64_t today)
+bool xg_past_holds(const struct xg_past *past, uint64_t machine, int64_t now_s)
 {
-    return past->machine == machine && past->day <= today && today - past->day <= XG_PAST_DAYS;
+    const int64_t age_s = now_s - past->time_s;
+    return past->machine == machine && age_s >= 0 && age_s <= (int64_t)XG_PAST_DAYS * XG_PAST_DAY_S;
 }
 
 /* The resources that gain more in this run than their starts take. */
@@ -59,25 +59,13 @@ unsigned xg_past_promise(const struct xg_past *past)
     return believed && !past->bars ? past->needs : 0;
 }
 
-void xg_past_take(struct xg_past *past, int64_t today)
+void xg_past_take(struct xg_past *past, int64_t now_s)
 {
-    past->unproved++;
-    past->day = today;
+    past->unproved += now_s - past->time_s >= TOGETHER_S || !past->unproved;
+    past->time_s = now_s;
 }
 
-/* What the whole run gained, which paid for nothing. */
-static void learn_loss(struct xg_past *past, const struct xg_past_run *run)
-{
-    if (run->promised && run->ended) {
-        past->gain_ms /= 2;
-        past->unproved -= past->unproved > 0;
-    } else if (!past->needs) {
-        past->price_ms = milliseconds(run->takes_s[XG_RESOURCE_GPU]);
-        past->gain_ms = milliseconds(gain_of(run->gain_s, XG_RESOURCE_SETS - 1));
-    }
-}
-
-void xg_past_learn(struct xg_past *past, const struct xg_past_run *run, int64_t today)
+void xg_past_learn(struct xg_past *past, const struct xg_past_run *run, int64_t now_s)
 {
     const unsigned needs = needs_of(run);
     if (needs) {
@@ -86,10 +74,11 @@ void xg_past_learn(struct xg_past *past, const struct xg_past_run *run, int64_t 
         past->price_ms = milliseconds(price_s);
         past->gain_ms = milliseconds(fmin(gain_of(run->gain_s, needs), BELIEVED * price_s));
         past->unproved = 0;
-    } else {
-        learn_loss(past, run);
+    } else if (run->promised && run->ended) {
+        past->gain_ms /= 2;
+        past->unproved -= past->unproved > 0;
     }
-    past->day = today;
+    past->time_s = now_s;
     past->wall_ms = milliseconds(run->wall_s);
     past->saved_ms = milliseconds(run->saved_s);
     past->first_ms = milliseconds(run->first_s);

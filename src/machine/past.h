@@ -17,8 +17,8 @@ enum {
 /* One program's record, as a file has it. Milliseconds. */
 struct xg_past {
     uint64_t id;       /* keyed hash of the program's text; 0: free */
-    uint64_t machine;  /* keyed hash of the GPU, its driver, the cores and this library's version */
-    int64_t day;       /* of the last run, since 1970 */
+    uint64_t machine;  /* keyed hash of the GPU, its driver and this library's version */
+    int64_t time_s;    /* of the last run, since 1970 */
     uint32_t gain_ms;  /* believed: what a GPU that is ready at once would save */
     uint32_t price_ms; /* what the starts of what it needs take */
     uint32_t wall_ms;  /* of the last run: its time, */
@@ -34,7 +34,8 @@ struct xg_past {
 
 /* What one run has shown so far. */
 struct xg_past_run {
-    double gain_s[XG_RESOURCE_SETS];   /* saved, or missed, by what the calls needed */
+    /* Saved, by what the calls needed; of a run that was promised nothing, also missed. */
+    double gain_s[XG_RESOURCE_SETS];
     double takes_s[XG_RESOURCE_COUNT]; /* of starts on this machine */
     double saved_s, wall_s, first_s;
     unsigned bars;
@@ -45,24 +46,24 @@ struct xg_past_run {
 _Static_assert(sizeof(struct xg_past) == 64, "a file's record has no padding");
 
 /* A record is believed for so many days after its last run. */
-enum { XG_PAST_DAYS = 180 };
+enum { XG_PAST_DAYS = 180, XG_PAST_DAY_S = 86400 };
 
-/* Whether a record counts on this day and this machine. */
-bool xg_past_holds(const struct xg_past *past, uint64_t machine, int64_t today);
+/* Whether a record counts now and on this machine. */
+bool xg_past_holds(const struct xg_past *past, uint64_t machine, int64_t now_s);
 
 /*
  * The resources that should start before the first call: the record's, if the believed gain is at
- * least the time of their starts and nothing bars it. A right promise then cannot lose. Too many
- * runs that took it and did not tell how they ended are no longer believed.
+ * least the time of their starts and nothing bars it. Runs that take it and do not tell how they
+ * ended end the belief too; those of one minute count once, because ranks start together.
  */
 unsigned xg_past_promise(const struct xg_past *past);
-void xg_past_take(struct xg_past *past, int64_t today);
+void xg_past_take(struct xg_past *past, int64_t now_s);
 
 /*
  * Learns from a run, when it has shown a gain or ends. The gain is kept up to four times the
  * starts' time and halved by each run that took the promise in vain, so a program that no longer
- * gains is believed three times more at most.
+ * gains is believed three times more at most. Until a run has gained, needs is empty.
  */
-void xg_past_learn(struct xg_past *past, const struct xg_past_run *run, int64_t today);
+void xg_past_learn(struct xg_past *past, const struct xg_past_run *run, int64_t now_s);
 
 #endif

@@ -32,10 +32,12 @@ static const struct interpreter interpreters[] = {
 };
 
 /* Interpreters whose arguments are not understood here. */
-static const char *const opaque[] = {"java", "node", "ruby", "dotnet", "mono"};
+static const char *const opaque[] = {"java", "node",  "ruby",  "dotnet", "mono", "lua",
+                                     "php",  "tclsh", "guile", "ld-",    "sh",   "bash"};
 
-/* Modules that other processes start as workers. */
-static const char *const workers[] = {"joblib.externals.loky", "multiprocessing"};
+/* Modules that other processes start, as workers or for a notebook. */
+static const char *const workers[] = {
+    "joblib.externals.loky", "multiprocessing", "ipykernel", "distributed", "dask", "ray"};
 
 static bool begins(const char *text, const char *prefix)
 {

@@ -185,10 +185,21 @@ static int attribute(CUdevice_attribute which)
         {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, fake.sm / 10},
         {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, fake.sm % 10},
         {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, fake.sm_count},
+        {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, 48 << 10},
         {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, generation()->block_kib << 10},
+        {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, (generation()->block_kib + 1)
+                                                                       << 10},
+        {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024},
+        {CU_DEVICE_ATTRIBUTE_WARP_SIZE, 32},
+        {CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT, 3},
         {CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO, generation()->fp64_ratio},
         {CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 1980000},
+        {CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, 2619000},
+        {CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, 5120},
+        {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 60 << 20},
+        {CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, 1},
         {CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, fake.compute_mode},
+        {CU_DEVICE_ATTRIBUTE_INTEGRATED, 0},
     };
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
         if (values[i].which == which)

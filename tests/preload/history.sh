@@ -77,6 +77,20 @@ for bar in fork:1 set:2; do
     started && fail "the GPU starts early in spite of $bar"
 done
 
+# The same if the GPU has started early, but no call has used it.
+rm -rf "$tmp/cache"
+plant 1600 0 0
+ran "$program" 0 fork
+started || fail "a promise, and a fork"
+keeps "a fork after an early start" "gain * bars 1 *"
+
+# A program that ends without its exit handlers, and gains nothing.
+rm -rf "$tmp/cache"
+plant 1600 -1 0
+ran "$program" 0 _exit
+keeps "_exit" "gain 1600 *"
+started || fail "a promise, and _exit"
+
 # Many at once: each is right, and none leaves a file that blocks the others.
 plant 1600 0 0
 for run in 1 2 3 4 5 6 7 8; do
