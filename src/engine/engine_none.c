@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The engine of a build without CUDA: it never starts, and every product runs on the CPU. */
+#include "engine/early_start.h"
 #include "engine/engine.h"
 #include "engine/library_start.h"
 #include "engine/presence.h"
@@ -61,6 +62,22 @@ bool xg_library_start_wait(enum xg_toolkit library, const struct xg_conf *conf, 
     (void)most_s;
     (void)library, (void)conf;
     return false;
+}
+
+bool xg_engine_hold(int number, struct xg_dev **dev)
+{
+    (void)number, (void)dev;
+    return false;
+}
+
+void xg_engine_let_go(int number)
+{
+    (void)number;
+}
+
+void xg_early_start(unsigned long long objects, xg_history_lookup *lookup)
+{
+    (void)objects, (void)lookup;
 }
 
 enum xg_reason xg_presence_look(const struct xg_conf *conf)
