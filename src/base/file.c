@@ -136,6 +136,15 @@ bool xg_file_is_ours(const char *path)
     return S_ISREG(status.st_mode) && is_trusted(&status) && !is_open_to_others(&status);
 }
 
+ssize_t xg_file_read_front(const char *path, void *to, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    ssize_t got = fd >= 0 ? xg_file_read(fd, to, size) : -1;
+    if (fd >= 0)
+        close(fd);
+    return got;
+}
+
 bool xg_file_absolute(const char *name, char path[PATH_MAX])
 {
     size_t at = 0;

@@ -53,6 +53,10 @@ bool xg_file_make_folders(const char *path);
  * After a power failure it may be empty. Returns false, with errno, and leaves the old one. */
 bool xg_file_replace(const char *path, const char *text, size_t length);
 
+/* Reads at most `size` bytes of a file of the system or of the user into memory; waits for no
+ * writer of a FIFO. Returns their number; -1: it cannot be read. Allocates nothing. */
+ssize_t xg_file_read_front(const char *path, void *to, size_t size);
+
 /* Makes a name absolute; a relative one starts from the working directory, if that is known.
  * Returns false, with an empty path, if the result is too long. */
 bool xg_file_absolute(const char *name, char path[PATH_MAX]);

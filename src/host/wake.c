@@ -3,7 +3,6 @@
 #include "host/wake.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,10 +17,7 @@ enum { FILES = 256 };
 /* Reads a file into a text; empty if it cannot be read or is longer. A FIFO is empty. */
 static void read_text(const char *path, char *text, size_t size)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    ssize_t got = fd >= 0 ? xg_file_read(fd, text, size) : -1;
-    if (fd >= 0)
-        close(fd);
+    ssize_t got = xg_file_read_front(path, text, size);
     text[got > 0 && (size_t)got < size ? got : 0] = '\0';
 }
 

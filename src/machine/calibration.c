@@ -3,7 +3,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,10 +75,7 @@ double *xg_calibration_figure(struct xg_model *model, enum xg_side side, int ind
 /* Reads the front of a file, without its last line feed; empty if it cannot be read. */
 static void read_front(const char *path, char *text, size_t size)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    ssize_t got = fd >= 0 ? xg_file_read(fd, text, size - 1) : -1;
-    if (fd >= 0)
-        close(fd);
+    ssize_t got = xg_file_read_front(path, text, size - 1);
     text[got > 0 ? got : 0] = '\0';
 }
 

@@ -3,7 +3,6 @@
 #include "machine/program.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,12 +135,9 @@ enum xg_program_kind xg_program_classify(const char *executable, int argc, const
 
 /* --- This process ----------------------------------------------------------------------------- */
 
-static ssize_t read_file(const char *path, char *text, size_t size)
+static ssize_t read_text(const char *path, char *text, size_t size)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd >= 0 ? xg_file_read(fd, text, size - 1) : -1;
-    if (fd >= 0)
-        close(fd);
+    ssize_t got = xg_file_read_front(path, text, size - 1);
     text[got > 0 ? got : 0] = '\0';
     return got;
 }
@@ -153,7 +149,7 @@ static bool has_executed(int64_t *started_ms)
     enum { FORKED_NOT_EXECUTED = 0x40, FLAGS = 9, START = 22 };
     char text[512];
     unsigned long flags = FORKED_NOT_EXECUTED;
-    if (read_file("/proc/self/stat", text, sizeof text) <= 0)
+    if (read_text("/proc/self/stat", text, sizeof text) <= 0)
         return false;
     const char *at = strrchr(text, ')');
     for (int field = 2; at && field <= START; field++) {
@@ -203,7 +199,7 @@ size_t xg_program_describe(struct xg_program *program, int64_t *started_ms)
     size_t length = 0;
     if (!getauxval(AT_SECURE) && getuid() == geteuid() && has_executed(started_ms)) {
         ssize_t path = readlink("/proc/self/exe", executable, PATH_MAX - 1);
-        ssize_t size = read_file("/proc/self/cmdline", program->line, sizeof program->line);
+        ssize_t size = read_text("/proc/self/cmdline", program->line, sizeof program->line);
         int argc = split(program->line, size, program->argv, XG_PROGRAM_ARGUMENTS);
         executable[path > 0 ? path : 0] = '\0';
         if (path > 0)
