@@ -95,9 +95,10 @@ char *getenv(const char *name)
     if (!behind)
         return scan(name);
     char *value = behind(name);
-    if (shim_pools_is_word(name, SHIM_POOLS_POWER) || shim_pools_is_word(name, "OMP_SCHEDULE"))
+    const bool asks = shim_pools_is_word(name, SHIM_POOLS_POWER);
+    if (asks || shim_pools_is_word(name, "OMP_SCHEDULE"))
         xg_early_start(objects, setting);
-    if (value || !shim_pools_is_word(name, SHIM_POOLS_POWER))
+    if (value || !asks)
         return value;
     /* POSIX forbids the program to write to what getenv returns. */
     return (char *)(uintptr_t)shim_pools_answer(setting, NULL);

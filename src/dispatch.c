@@ -125,8 +125,8 @@ static struct xg_situation look(const struct xg_conf *conf, const struct xg_call
         .under_way = xg_tally_all(XG_TALLY_PRODUCTS),
         .cores = xg_learnt_cores(),
         .cores_left = xg_learnt_cores_left(),
+        .promised = xg_remembered_promise(),
     };
-    xg_remembered_see(&now);
     look_at_call(conf, call, &now);
     return now;
 }

@@ -56,8 +56,6 @@ void xg_learnt_open(const struct xg_conf *conf, const struct xg_cpu *cpu,
     if (atomic_load_explicit(&learnt.opened, memory_order_acquire))
         return;
     xg_shelter_wait(shelter); /* reads files, in folders that may not answer */
-    if (xg_stack_suffices())
-        xg_remembered_at_call(conf);
     /*
      * The latch is not held: naming the library takes the dynamic linker's lock, which a thread
      * whose constructor calls us may hold while it waits for us. Two threads may both get here.
@@ -68,8 +66,10 @@ void xg_learnt_open(const struct xg_conf *conf, const struct xg_cpu *cpu,
     model.gpu_panels = !conf->reproducible; /* xg_panel_serves */
     if (conf->mode != XG_MODE_CPU && !conf->reproducible)
         xg_calibration_load(&model, cores, cpu->library ? cpu->library(cpu->ctx) : NULL);
-    if (xg_stack_suffices())
+    if (xg_stack_suffices()) {
+        xg_remembered_at_call(conf);
         xg_remembered_starts(conf, model.starts_s);
+    }
     if (xg_teardown_apart(conf))
         xg_model_leave_exit(&model);
     xg_cpu_spin_s(cpu); /* examines the pool once, with signals blocked */

@@ -30,7 +30,6 @@ static struct {
     _Atomic size_t length; /* 0: the program is not told apart */
     struct xg_history history;
     struct xg_past past;
-    uint64_t machine;  /* 0: not known yet */
     uint64_t settings; /* hash of the environment's settings when the BLAS was loaded; 0: no load */
     int64_t started_ms;
     bool counted; /* this run is in the record */
@@ -145,6 +144,16 @@ static bool remembers(const struct xg_conf *conf)
     return conf->mode == XG_MODE_AUTO && !conf->reproducible && conf->history == XG_HISTORY_ON;
 }
 
+/* The machine's hash, which one look at the system's files gives for the whole process. */
+static uint64_t machine_of(const struct xg_history *history)
+{
+    static _Atomic uint64_t kept;
+    uint64_t machine = atomic_load(&kept);
+    if (!machine)
+        atomic_store(&kept, machine = xg_history_machine(history));
+    return machine;
+}
+
 static bool open_history(struct xg_history *history, bool make)
 {
     return !xg_sandbox_closed() && xg_history_open(history, make, xg_conf_environment);
@@ -157,10 +166,9 @@ void xg_remembered_confirm(const struct xg_conf *conf)
         return;
     if (!remembers(conf) || !program.length) {
         forget();
-    } else if (program.past.id) {
-        program.machine = xg_history_machine(&program.history);
-        if (!xg_past_holds(&program.past, program.machine, time(NULL)))
-            program.past = (struct xg_past){0};
+    } else if (program.past.id &&
+               !xg_past_holds(&program.past, machine_of(&program.history), time(NULL))) {
+        program.past = (struct xg_past){0};
     }
     atomic_store(&promised, xg_past_promise(&program.past));
     atomic_store(&look, CONFIRMED);
@@ -169,7 +177,7 @@ void xg_remembered_confirm(const struct xg_conf *conf)
 
 unsigned xg_remembered_promise(void)
 {
-    return atomic_load(&promised);
+    return atomic_load_explicit(&promised, memory_order_relaxed);
 }
 
 void xg_remembered_at_call(const struct xg_conf *conf)
@@ -181,11 +189,6 @@ void xg_remembered_at_call(const struct xg_conf *conf)
     xg_remembered_confirm(conf);
 }
 
-void xg_remembered_see(struct xg_situation *now)
-{
-    now->promised = atomic_load_explicit(&promised, memory_order_relaxed);
-}
-
 /* --- This run --------------------------------------------------------------------------------- */
 
 static void begin_note(const double takes_s[XG_RESOURCE_COUNT])
@@ -193,12 +196,12 @@ static void begin_note(const double takes_s[XG_RESOURCE_COUNT])
     for (int i = 0; i < XG_RESOURCE_COUNT; i++)
         atomic_store(&run.takes_us[i], (int64_t)(1e6 * takes_s[i]));
     atomic_store(&run.due_us, (int64_t)(1e6 * takes_s[XG_RESOURCE_GPU]));
-    atomic_store(&run.first_us, (int64_t)(1e6 * (passed_s())));
+    atomic_store(&run.first_us, (int64_t)(1e6 * passed_s()));
 }
 
 void xg_remembered_note(const struct xg_ledger *ledger, const double takes_s[XG_RESOURCE_COUNT])
 {
-    const bool early = atomic_load_explicit(&promised, memory_order_relaxed);
+    const bool early = xg_remembered_promise();
     double all_s = 0, saved_s = 0;
     for (unsigned set = 1; set < XG_RESOURCE_SETS; set++) {
         /* A run that took the promise shows by what it saved whether it was right. */
@@ -229,10 +232,8 @@ static void store(void)
 {
     if (!program.length || !program.past.needs || !open_history(&program.history, true))
         return;
-    if (!program.machine)
-        program.machine = xg_history_machine(&program.history);
     program.past.id = id_of_program();
-    program.past.machine = program.machine;
+    program.past.machine = machine_of(&program.history);
     xg_history_store(&program.history, &program.past);
 }
 
@@ -249,7 +250,7 @@ static void write_record(bool ended)
                                 .wall_s = passed_s(),
                                 .first_s = 1e-6 * (double)atomic_load(&run.first_us),
                                 .bars = atomic_load(&bars),
-                                .promised = atomic_load(&promised),
+                                .promised = xg_remembered_promise(),
                                 .ended = ended,
                                 .device_mib = program.past.device_mib};
     for (int set = 0; set < XG_RESOURCE_SETS; set++)
@@ -285,7 +286,7 @@ void xg_remembered_write(size_t device_bytes)
 
 void xg_remembered_end(void)
 {
-    const bool used = atomic_load(&gpu_started) || atomic_load(&promised);
+    const bool used = atomic_load(&gpu_started) || xg_remembered_promise();
     fenv_t environment;
     int cancel_state;
     if (xg_stack_is_handlers() || (xg_stack_is_known() && !xg_stack_suffices()))
@@ -305,7 +306,7 @@ void xg_remembered_starts(const struct xg_conf *conf, double takes_s[XG_RESOURCE
 {
     struct xg_history history;
     if (remembers(conf) && open_history(&history, false))
-        xg_history_starts(&history, takes_s);
+        xg_history_starts(&history, machine_of(&history), takes_s);
 }
 
 void xg_remembered_start_took(const struct xg_conf *conf, enum xg_resource resource, double seconds)
@@ -316,5 +317,6 @@ void xg_remembered_start_took(const struct xg_conf *conf, enum xg_resource resou
     if (resource == XG_RESOURCE_GPU)
         atomic_store(&gpu_started, true);
     if (remembers(conf) && open_history(&history, true))
-        xg_history_start_took(&history, resource, expected_s[resource], seconds);
+        xg_history_start_took(&history, machine_of(&history), resource, expected_s[resource],
+                              seconds);
 }

@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#include "decide/decision.h"
+#include "base/conf.h"
 #include "machine/history.h"
 
 /*
@@ -25,16 +25,13 @@ bool xg_remembered_find(bool at_load, xg_history_lookup *lookup);
 /* Confirms what was found, once a process: the settings and the machine let it count. */
 void xg_remembered_confirm(const struct xg_conf *conf);
 
-/* The resources that pay, as earlier runs have shown, once that is confirmed. The second also notes
- * that the promise is taken. From any thread. */
+/* The resources that pay, as earlier runs have shown, once that is confirmed: from any thread, a
+ * load. The second notes that the promise is taken. */
 unsigned xg_remembered_promise(void);
 void xg_remembered_take(void);
 
 /* For the first call: finds, confirms, and looks whether settings have changed since the load. */
 void xg_remembered_at_call(const struct xg_conf *conf);
-
-/* Fills what is remembered into a situation. From any thread; loads. */
-void xg_remembered_see(struct xg_situation *now);
 
 /* Notes what calls have gained. One thread at a time; no lock, no system call. */
 void xg_remembered_note(const struct xg_ledger *ledger, const double takes_s[XG_RESOURCE_COUNT]);

@@ -164,15 +164,21 @@ static int count_threads(int cores, const char *real)
     return all;
 }
 
-void xg_calibration_key_init(struct xg_calibration_key *key, int cores, const char *blas_file)
+void xg_calibration_device(char gpu[XG_CALIBRATION_NAME_BYTES],
+                           char driver[XG_CALIBRATION_NAME_BYTES])
 {
     char version[XG_CALIBRATION_NAME_BYTES];
+    read_gpu(gpu);
+    read_front("/sys/module/nvidia/version", version, sizeof version);
+    set_name(driver, version);
+}
+
+void xg_calibration_key_init(struct xg_calibration_key *key, int cores, const char *blas_file)
+{
     char *real = blas_file ? realpath(blas_file, NULL) : NULL;
     *key = (struct xg_calibration_key){.cores = cores, .threads = count_threads(cores, real)};
     read_label("/proc/cpuinfo", "model name", key->cpu);
-    read_gpu(key->gpu);
-    read_front("/sys/module/nvidia/version", version, sizeof version);
-    set_name(key->driver, version);
+    xg_calibration_device(key->gpu, key->driver);
     describe_blas(real, key->blas);
     free(real);
 }

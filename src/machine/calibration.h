@@ -25,6 +25,10 @@ struct xg_calibration_key {
     char blas[XG_CALIBRATION_NAME_BYTES]; /* real file name, which contains a version, and size */
 };
 
+/* The same names of the GPU and of its driver alone. */
+void xg_calibration_device(char gpu[XG_CALIBRATION_NAME_BYTES],
+                           char driver[XG_CALIBRATION_NAME_BYTES]);
+
 /* blas_file: the dynamic linker's name of the CPU library, or NULL. */
 void xg_calibration_key_init(struct xg_calibration_key *key, int cores, const char *blas_file);
 

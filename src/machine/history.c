@@ -68,11 +68,8 @@ uint64_t xg_history_machine(const struct xg_history *history)
     struct {
         char gpu[XG_CALIBRATION_NAME_BYTES], driver[XG_CALIBRATION_NAME_BYTES], version[16];
     } machine;
-    struct xg_calibration_key key;
     memset(&machine, 0, sizeof machine);
-    xg_calibration_key_init(&key, 1, NULL);
-    strcpy(machine.gpu, key.gpu);
-    strcpy(machine.driver, key.driver);
+    xg_calibration_device(machine.gpu, machine.driver);
     strncpy(machine.version, PACKAGE_VERSION, sizeof machine.version - 1);
     return xg_history_hash(history, &machine, sizeof machine);
 }
@@ -288,12 +285,12 @@ static bool read_starts(const struct xg_history *history, const char *path, uint
            starts->seal == xg_history_hash(history, starts, offsetof(struct starts, seal));
 }
 
-void xg_history_starts(const struct xg_history *history, double takes_s[XG_RESOURCE_COUNT])
+void xg_history_starts(const struct xg_history *history, uint64_t machine,
+                       double takes_s[XG_RESOURCE_COUNT])
 {
     char path[XG_HISTORY_PATH_BYTES], new_path[XG_HISTORY_PATH_BYTES];
     struct starts starts;
     int error = errno;
-    const uint64_t machine = xg_history_machine(history);
     if (starts_paths(path, new_path, history, machine) &&
         read_starts(history, path, machine, &starts))
         for (int i = 0; i < XG_RESOURCE_COUNT; i++)
@@ -316,13 +313,12 @@ static double expect(double before_s, double took_s)
     return before_s + (fmin(took_s, 2 * before_s) - before_s) / 8;
 }
 
-bool xg_history_start_took(const struct xg_history *history, enum xg_resource resource,
-                           double expected_s, double seconds)
+bool xg_history_start_took(const struct xg_history *history, uint64_t machine,
+                           enum xg_resource resource, double expected_s, double seconds)
 {
     char path[XG_HISTORY_PATH_BYTES], new_path[XG_HISTORY_PATH_BYTES];
     struct starts starts;
     int error = errno;
-    const uint64_t machine = xg_history_machine(history);
     int fd = starts_paths(path, new_path, history, machine) ? make_exclusively(new_path) : -1;
     bool kept = false;
     if (fd >= 0) {

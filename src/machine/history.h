@@ -52,11 +52,12 @@ bool xg_history_forget(const struct xg_history *history, uint64_t id);
 int xg_history_read(const struct xg_history *history, int file,
                     struct xg_past records[XG_HISTORY_RECORDS]);
 
-/* Sets the times of starts that were measured on this machine; others stay. */
-void xg_history_starts(const struct xg_history *history, double takes_s[XG_RESOURCE_COUNT]);
+/* Sets the times of starts that were measured on the machine; others stay. */
+void xg_history_starts(const struct xg_history *history, uint64_t machine,
+                       double takes_s[XG_RESOURCE_COUNT]);
 
 /* Notes the time of a start; expected_s: if none was kept. Returns false if it was not kept. */
-bool xg_history_start_took(const struct xg_history *history, enum xg_resource resource,
-                           double expected_s, double seconds);
+bool xg_history_start_took(const struct xg_history *history, uint64_t machine,
+                           enum xg_resource resource, double expected_s, double seconds);
 
 #endif

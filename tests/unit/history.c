@@ -281,22 +281,22 @@ static void test_starts(const char *home)
     struct xg_history history;
     double takes_s[XG_RESOURCE_COUNT] = {9, 8, 7};
     open_in(&history, home, true);
-    xg_history_starts(&history, takes_s);
+    xg_history_starts(&history, MACHINE, takes_s);
     XT_CHECK(takes_s[0] == 9 && takes_s[2] == 7, "nothing measured");
     static const struct {
         double took_s, kept_s;
     } table[] = {{9, 0.45},       {0.25, 0.25},       {0.5, 0.28125},
                  {5, 0.31640625}, {0.01, 0.31640625}, {0.1, 0.158203125}};
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
-        XT_CHECK(xg_history_start_took(&history, XG_RESOURCE_GPU, 0.4, table[i].took_s), "%s",
-                 strerror(errno));
-        xg_history_starts(&history, takes_s);
+        XT_CHECK(xg_history_start_took(&history, MACHINE, XG_RESOURCE_GPU, 0.4, table[i].took_s),
+                 "%s", strerror(errno));
+        xg_history_starts(&history, MACHINE, takes_s);
         XT_CHECK(fabs(takes_s[0] - table[i].kept_s) < 1e-5 && takes_s[2] == 7, "%g s: %g",
                  table[i].took_s, takes_s[0]);
     }
     history.key[1]++;
     takes_s[0] = 9;
-    xg_history_starts(&history, takes_s);
+    xg_history_starts(&history, MACHINE, takes_s);
     XT_CHECK(takes_s[0] == 9, "another key");
 }
 
