@@ -82,9 +82,9 @@ static uint64_t seal_of(const struct xg_history *history, const struct xg_past *
 /* --- Files ------------------------------------------------------------------------------------ */
 
 static bool path_of(char path[XG_HISTORY_PATH_BYTES], const struct xg_history *history,
-                    const char *name)
+                    const char *name, const char *suffix)
 {
-    int length = snprintf(path, XG_HISTORY_PATH_BYTES, "%s/%s", history->folder, name);
+    int length = snprintf(path, XG_HISTORY_PATH_BYTES, "%s/%s%s", history->folder, name, suffix);
     return length > 0 && length < XG_HISTORY_PATH_BYTES;
 }
 
@@ -120,33 +120,43 @@ static int make_exclusively(const char *path)
     return fd;
 }
 
-/* Ends a replacement: the new file takes the old one's place, or goes. A full disk may show only
- * when the file is closed. */
-static bool replace(int fd, const char *new_path, const char *path, const void *from, size_t size)
+/* A file that is being replaced. */
+struct replacement {
+    char path[XG_HISTORY_PATH_BYTES], new_path[XG_HISTORY_PATH_BYTES];
+    int fd;
+};
+
+static bool begin(struct replacement *file, const struct xg_history *history, const char *name)
 {
-    bool whole = xg_file_write(fd, from, size);
-    whole &= close(fd) == 0;
-    whole = whole && rename(new_path, path) == 0;
+    file->fd =
+        path_of(file->path, history, name, "") && path_of(file->new_path, history, name, ".new")
+            ? make_exclusively(file->new_path)
+            : -1;
+    return file->fd >= 0;
+}
+
+/* The new file takes the old one's place, or goes. A full disk may show only when the file is
+ * closed. from NULL: the old one stays. */
+static bool end(struct replacement *file, const void *from, size_t size)
+{
+    bool whole = from && xg_file_write(file->fd, from, size);
+    whole &= close(file->fd) == 0;
+    whole = whole && rename(file->new_path, file->path) == 0;
     if (!whole)
-        unlink(new_path);
+        unlink(file->new_path);
     return whole;
 }
 
 /* Makes the key, unless another process has made one meanwhile. */
 static bool make_key(struct xg_history *history, const char *path)
 {
-    char new_path[XG_HISTORY_PATH_BYTES];
-    if (!path_of(new_path, history, "key.new") || !xg_file_make_folders(path))
-        return false;
-    int fd = make_exclusively(new_path);
-    if (fd < 0)
+    struct replacement file;
+    if (!xg_file_make_folders(path) || !begin(&file, history, "key"))
         return false;
     const bool made = read_whole(path, history->key, sizeof history->key);
-    if (!made && getrandom(history->key, sizeof history->key, 0) == sizeof history->key)
-        return replace(fd, new_path, path, history->key, sizeof history->key);
-    close(fd);
-    unlink(new_path);
-    return made;
+    const bool drawn =
+        !made && getrandom(history->key, sizeof history->key, 0) == sizeof history->key;
+    return end(&file, drawn ? history->key : NULL, sizeof history->key) || made;
 }
 
 bool xg_history_open(struct xg_history *history, bool make, xg_history_lookup *lookup)
@@ -156,7 +166,7 @@ bool xg_history_open(struct xg_history *history, bool make, xg_history_lookup *l
     const char *cache = lookup(NULL, "XDG_CACHE_HOME"), *home = lookup(NULL, "HOME");
     bool found = xg_file_below(history->folder, sizeof history->folder, cache, home, "/.cache",
                                "xgemm/history") &&
-                 path_of(path, history, "key");
+                 path_of(path, history, "key", "");
     bool has_key = found && read_whole(path, history->key, sizeof history->key);
     /* A home that does not exist is not made, and a key that cannot be read is not replaced. */
     if (found && !has_key && make && access(path, F_OK) != 0 && errno == ENOENT &&
@@ -168,13 +178,13 @@ bool xg_history_open(struct xg_history *history, bool make, xg_history_lookup *l
 
 /* --- Records ---------------------------------------------------------------------------------- */
 
-static bool paths_of(char path[XG_HISTORY_PATH_BYTES], char new_path[XG_HISTORY_PATH_BYTES],
-                     const struct xg_history *history, int file)
+enum { NAME_BYTES = 24 };
+
+/* One of the files of a kind, chosen by a hash. */
+static const char *name_of(char name[NAME_BYTES], const char *kind, uint64_t hash)
 {
-    char name[8], new_name[16];
-    snprintf(name, sizeof name, "%02d", file);
-    snprintf(new_name, sizeof new_name, "%02d.new", file);
-    return path_of(path, history, name) && path_of(new_path, history, new_name);
+    snprintf(name, NAME_BYTES, "%s%02u", kind, (unsigned)(hash % XG_HISTORY_FILES));
+    return name;
 }
 
 /* Reads the sound records of a file. */
@@ -203,14 +213,12 @@ static int place_of(const struct xg_past *records, int count, uint64_t id)
 /* Replaces the program's record; past NULL: removes it. */
 static bool put(const struct xg_history *history, uint64_t id, struct xg_past *past)
 {
-    char path[XG_HISTORY_PATH_BYTES], new_path[XG_HISTORY_PATH_BYTES];
+    char name[NAME_BYTES];
+    struct replacement file;
     struct xg_past records[XG_HISTORY_RECORDS];
-    if (!paths_of(path, new_path, history, (int)(id % XG_HISTORY_FILES)))
+    if (!begin(&file, history, name_of(name, "", id)))
         return false;
-    int fd = make_exclusively(new_path);
-    if (fd < 0)
-        return false;
-    int count = read_records(history, path, records), at = place_of(records, count, id);
+    int count = read_records(history, file.path, records), at = place_of(records, count, id);
     bool found = at < count;
     if (at == XG_HISTORY_RECORDS)
         for (int i = at = 0; i < count; i++)
@@ -222,7 +230,7 @@ static bool put(const struct xg_history *history, uint64_t id, struct xg_past *p
     } else if (found) {
         records[at] = (struct xg_past){0};
     }
-    return replace(fd, new_path, path, records, sizeof records) && (past || found);
+    return end(&file, records, sizeof records) && (past || found);
 }
 
 bool xg_history_find(const struct xg_history *history, uint64_t id, struct xg_past *past)
@@ -254,9 +262,10 @@ bool xg_history_forget(const struct xg_history *history, uint64_t id)
 int xg_history_read(const struct xg_history *history, int file,
                     struct xg_past records[XG_HISTORY_RECORDS])
 {
-    char path[XG_HISTORY_PATH_BYTES], new_path[XG_HISTORY_PATH_BYTES];
+    char name[NAME_BYTES], path[XG_HISTORY_PATH_BYTES];
     int error = errno;
-    int count = paths_of(path, new_path, history, file) ? read_records(history, path, records) : 0;
+    name_of(name, "", (uint64_t)file);
+    int count = path_of(path, history, name, "") ? read_records(history, path, records) : 0;
     errno = error;
     return count;
 }
@@ -268,16 +277,6 @@ struct starts {
     uint64_t machine, takes_us[XG_RESOURCE_COUNT], seal;
 };
 
-static bool starts_paths(char path[XG_HISTORY_PATH_BYTES], char new_path[XG_HISTORY_PATH_BYTES],
-                         const struct xg_history *history, uint64_t machine)
-{
-    const unsigned file = (unsigned)(machine % XG_HISTORY_FILES);
-    char name[24], new_name[24];
-    snprintf(name, sizeof name, "starts%02u", file);
-    snprintf(new_name, sizeof new_name, "starts%02u.new", file);
-    return path_of(path, history, name) && path_of(new_path, history, new_name);
-}
-
 static bool read_starts(const struct xg_history *history, const char *path, uint64_t machine,
                         struct starts *starts)
 {
@@ -288,10 +287,10 @@ static bool read_starts(const struct xg_history *history, const char *path, uint
 void xg_history_starts(const struct xg_history *history, uint64_t machine,
                        double takes_s[XG_RESOURCE_COUNT])
 {
-    char path[XG_HISTORY_PATH_BYTES], new_path[XG_HISTORY_PATH_BYTES];
+    char name[NAME_BYTES], path[XG_HISTORY_PATH_BYTES];
     struct starts starts;
     int error = errno;
-    if (starts_paths(path, new_path, history, machine) &&
+    if (path_of(path, history, name_of(name, "starts", machine), "") &&
         read_starts(history, path, machine, &starts))
         for (int i = 0; i < XG_RESOURCE_COUNT; i++)
             if (starts.takes_us[i])
@@ -316,19 +315,19 @@ static double expect(double before_s, double took_s)
 bool xg_history_start_took(const struct xg_history *history, uint64_t machine,
                            enum xg_resource resource, double expected_s, double seconds)
 {
-    char path[XG_HISTORY_PATH_BYTES], new_path[XG_HISTORY_PATH_BYTES];
+    char name[NAME_BYTES];
+    struct replacement file;
     struct starts starts;
     int error = errno;
-    int fd = starts_paths(path, new_path, history, machine) ? make_exclusively(new_path) : -1;
     bool kept = false;
-    if (fd >= 0) {
-        if (!read_starts(history, path, machine, &starts))
+    if (begin(&file, history, name_of(name, "starts", machine))) {
+        if (!read_starts(history, file.path, machine, &starts))
             starts = (struct starts){.machine = machine};
         uint64_t *takes_us = &starts.takes_us[resource];
         const double before_s = *takes_us ? 1e-6 * (double)*takes_us : expected_s;
         *takes_us = (uint64_t)(1e6 * expect(before_s, seconds)) + 1;
         starts.seal = xg_history_hash(history, &starts, offsetof(struct starts, seal));
-        kept = replace(fd, new_path, path, &starts, sizeof starts);
+        kept = end(&file, &starts, sizeof starts);
     }
     errno = error;
     return kept;
