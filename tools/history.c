@@ -118,21 +118,17 @@ static void explain(const struct xg_past *past)
     const double gain_s = 1e-3 * past->gain_ms, price_s = 1e-3 * past->price_ms;
     if (past->bars & XG_PAST_FORKS)
         puts("It forked before it used the GPU. Its children may want the GPU, which a started "
-             "parent "
-             "would deny them, so nothing starts early.");
+             "parent would deny them, so nothing starts early.");
     else if (past->bars & XG_PAST_SETTINGS)
         puts("It changed its settings (XGEMM_*, CUDA_*) after it had loaded its BLAS, so nothing "
-             "starts "
-             "early.");
+             "starts early.");
     else if (xg_past_promise(past))
         printf("A ready GPU is believed to save at least %.2f s, and the starts take %.2f s: they "
-               "begin "
-               "when its BLAS is loaded.\n",
+               "begin when its BLAS is loaded.\n",
                gain_s, price_s);
     else
         printf("A ready GPU is believed to save %.2f s, less than the %.2f s of the starts, so "
-               "nothing "
-               "starts early.\n",
+               "nothing starts early.\n",
                gain_s, price_s);
 }
 

@@ -57,7 +57,7 @@ NEEDS = {
     "numpy": "import numpy",
     "scipy": "import scipy.linalg",
     "linalg": "import scipy.linalg",
-         "brief": "import scipy.linalg",
+    "brief": "import scipy.linalg",
     "sklearn": "import sklearn",
     "faiss": "import faiss",
     "torch": "import torch",

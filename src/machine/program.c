@@ -73,8 +73,8 @@ static enum xg_program_kind script_of(const char *path, const char **word)
     return !path ? XG_PROGRAM_NONE : is_tool ? XG_PROGRAM_NAME : XG_PROGRAM_SCRIPT;
 }
 
-/* Reads the letters of one argument "-abc value"; true: the program is told by *kind. *next: the
- * argument behind it, which an option may take. */
+/* Reads the letters of one argument, as in -abc. Returns true if a letter tells the program, and
+ * sets *kind and *word; else *takes says whether the last option takes the following argument. */
 static bool read_letters(const struct interpreter *interpreter, const char *letters,
                          const char *following, bool *takes, enum xg_program_kind *kind,
                          const char **word)
