@@ -21,6 +21,7 @@
 #include "host/stack.h"
 #include "host/tally.h"
 #include "report/recorder.h"
+#include "report/tape.h"
 #include "run.h"
 #include "verify/residual.h"
 
@@ -154,12 +155,15 @@ static struct xg_call_record record_of(const struct xg_call *call,
     return record;
 }
 
-static void tell(const struct xg_conf *conf, const struct xg_cpu *cpu,
-                 struct xg_call_record *record, double begin_s)
+static void tell(const struct xg_conf *conf, const struct xg_call *call,
+                 const struct xg_situation *now, const struct xg_cpu *cpu,
+                 struct xg_call_record *record)
 {
+    const double begin_s = now->now_s;
     if (!xg_conf_tells(conf))
         return;
     record->seconds = xg_clock_s() - begin_s - record->inside_s;
+    xg_tape_add(call, now, record->seconds);
     if (conf->trace)
         xg_learnt_trace(conf, cpu);
     xg_recorder_add(record, begin_s);
@@ -208,8 +212,7 @@ static bool compute(const struct xg_call *call, const struct xg_cpu *cpu,
     const struct xg_conf *conf = xg_conf_get();
     struct xg_decision decision;
     xg_learnt_open(conf, cpu, shelter);
-    double begin = xg_clock_s();
-    struct xg_situation now = look(conf, call, cpu, begin);
+    struct xg_situation now = look(conf, call, cpu, xg_clock_s());
     xg_learnt_decide(conf, call, &now, shelter, &decision);
 
     struct xg_call_record record = record_of(call, &decision);
@@ -235,7 +238,7 @@ static bool compute(const struct xg_call *call, const struct xg_cpu *cpu,
     }
     if (call->routine)
         forward_for_good(conf);
-    tell(conf, cpu, &record, begin);
+    tell(conf, call, &now, cpu, &record);
     return on_gpu;
 }
 

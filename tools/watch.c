@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs a program and watches it: the subcommands of xgemm-run that stay while the program runs. */
 /*
- * usage: xgemm-watch ab|top|report [-n TURNS] [-p LD_PRELOAD] [-s NAME=VALUE] [-o FILE] [-w WRITER]
- *        PROGRAM [ARGUMENT...]
+ * usage: xgemm-watch ab|top|report|estimate [-n TURNS] [-p LD_PRELOAD] [-s NAME=VALUE] [-o FILE]
+ *        [-w WRITER] [-g GPU] PROGRAM [ARGUMENT...]
  * Only xgemm-run starts it, with arguments that it has checked. -p is LD_PRELOAD for a run with the
- * library, -s another setting of that run, -w the program that writes a report into FILE.
+ * library, -s another setting of that run, -w the program that writes a report into FILE,
+ * -g part of a GPU's name.
  */
 #include "watch.h"
 
@@ -279,7 +280,8 @@ static void set_quiet(struct watch *watch, const char *setting)
 static const struct {
     const char *name;
     void (*run)(struct watch *watch);
-} commands[] = {{"ab", watch_ab}, {"top", watch_top}, {"report", watch_report}};
+} commands[] = {
+    {"ab", watch_ab}, {"top", watch_top}, {"report", watch_report}, {"estimate", watch_estimate}};
 
 /* Our files must not get the number of a closed standard descriptor; the program finds that
  * descriptor closed. */
@@ -301,7 +303,7 @@ int main(int argc, char **argv)
 
     reserve_standard();
     optind = 2;
-    while ((option = getopt(argc, argv, "+n:p:s:o:w:")) != -1) {
+    while ((option = getopt(argc, argv, "+n:p:s:o:w:g:")) != -1) {
         switch (option) {
         case 'n':
             watch.turns = atoi(optarg);
@@ -317,6 +319,9 @@ int main(int argc, char **argv)
             break;
         case 'w':
             watch.writer = optarg;
+            break;
+        case 'g':
+            watch.gpu = optarg;
             break;
         default:
             return 125;

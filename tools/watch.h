@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by xgemm-run's ab, top and report: the program, and how to run it. */
+/* Shared by xgemm-run's ab, top, report and estimate: the program, and how to run it. */
 #ifndef TOOLS_WATCH_H
 #define TOOLS_WATCH_H
 
@@ -12,6 +12,7 @@ struct watch {
     char *preloaded[WATCH_SETTINGS]; /* settings of a run with the library; NULL ends the list */
     char *quiets;                    /* those for the CPU library's threads, as text; NULL: none */
     int turns;
+    const char *gpu;    /* part of the names that estimate prints; NULL: all */
     const char *page;   /* the file that report writes */
     const char *writer; /* the program that writes it */
 };
@@ -19,7 +20,8 @@ struct watch {
 /* Adds "NAME=VALUE" to a list of settings and returns it; allocated by malloc. */
 char *watch_set(char *settings[WATCH_SETTINGS], const char *name, const char *value);
 
-/* Runs its subcommand and ends this process as the program ended (child_leave). */
+/* Each runs its subcommand and ends this process as the program ended (child_leave). */
 _Noreturn void watch_ab(struct watch *watch);
+_Noreturn void watch_estimate(struct watch *watch);
 
 #endif

@@ -136,6 +136,12 @@ static const struct xg_setting settings[] = {
      .help =
          "Folder in which each process keeps the account of its products in a file that remains "
          "however the process ends; xgemm-run ab and xgemm-run top read these files; unset: none."},
+    {.name = "XGEMM_TAPE",
+     .kind = XG_SETTING_STRING,
+     .offset = FIELD(tape),
+     .accepts = "path",
+     .help = "Folder in which each process keeps its calls as data, at most 65,536, for xgemm-run "
+             "estimate, which reads and removes them; unset: none."},
     {.name = "XGEMM_TIMEOUT_MS",
      .kind = XG_SETTING_INT,
      .offset = FIELD(timeout_ms),

@@ -32,6 +32,7 @@ struct xg_conf {
     int stats;               /* XGEMM_STATS=0|1: print the statistics of all calls at exit */
     const char *trace;       /* XGEMM_TRACE: file that gets one event per call; NULL: none */
     const char *account;     /* XGEMM_ACCOUNT: folder that keeps the accounts; NULL: none */
+    const char *tape;        /* XGEMM_TAPE: folder that gets the calls as data; NULL: none */
     int timeout_ms;          /* XGEMM_TIMEOUT_MS; 0: 30000 */
     enum xg_spinning spin;   /* XGEMM_SPIN=auto|short|keep: spinning of CPU libraries' threads */
     enum xg_history_use history; /* XGEMM_HISTORY=on|off: remembers which programs gain */
@@ -86,7 +87,7 @@ static inline bool xg_conf_counts(const struct xg_conf *conf)
 /* True if each problem is reported, whatever its size. */
 static inline bool xg_conf_tells(const struct xg_conf *conf)
 {
-    return xg_conf_counts(conf) || conf->trace || conf->verbose >= 1;
+    return xg_conf_counts(conf) || conf->trace || conf->tape || conf->verbose >= 1;
 }
 
 /* True if the user asks for the GPU: all calls go there that can. */

@@ -37,15 +37,15 @@ static void describe(struct xg_account *account)
            strnlen(program_invocation_short_name, sizeof account->program - 1));
 }
 
-/* Whether the limit of file sizes allows an account; if not, sets errno. */
-static bool may_be_written(void)
+/* Whether the limit of file sizes allows so many bytes; if not, sets errno. */
+static bool may_be_written(size_t bytes)
 {
     struct rlimit limit;
 
     if (getrlimit(RLIMIT_FSIZE, &limit))
         return false;
     errno = EFBIG;
-    return limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= sizeof(struct xg_account);
+    return limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= bytes;
 }
 
 /* Creates the file under its first free name; returns -1 with errno if it cannot. */
@@ -61,32 +61,30 @@ static int create_file(const char *folder, char path[PATH_MAX])
     return -1;
 }
 
-/* Allocates the space on the disk and writes the account there; 0, or an errno. */
-static int fill_file(int fd, const struct xg_account *account)
+/* Allocates the space on the disk and writes the content there; 0, or an errno. */
+static int fill_file(int fd, const void *content, size_t content_bytes, size_t bytes)
 {
     int error;
 
     do
-        error = posix_fallocate(fd, 0, (off_t)sizeof *account);
+        error = posix_fallocate(fd, 0, (off_t)bytes);
     while (error == EINTR);
-    return error || xg_file_write(fd, account, sizeof *account) ? error : errno;
+    return error || xg_file_write(fd, content, content_bytes) ? error : errno;
 }
 
-enum xg_status xg_mapping_create(const char *folder, struct xg_account *account,
-                                 struct xg_account **out)
+enum xg_status xg_mapping_open(const char *folder, char path[PATH_MAX], const void *content,
+                               size_t content_bytes, size_t bytes, void **out)
 {
-    static char path[PATH_MAX]; /* threads may have little stack */
     void *at = MAP_FAILED;
 
-    if (!may_be_written())
+    if (!may_be_written(bytes))
         return XG_ERR_SYSTEM;
     int fd = create_file(folder, path);
     if (fd < 0)
         return XG_ERR_SYSTEM;
-    describe(account);
-    int error = fill_file(fd, account);
+    int error = fill_file(fd, content, content_bytes, bytes);
     if (!error)
-        at = mmap(NULL, sizeof *account, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (!error && at == MAP_FAILED)
         error = errno;
     if (error)
@@ -96,9 +94,22 @@ enum xg_status xg_mapping_create(const char *folder, struct xg_account *account,
     if (error)
         return XG_ERR_SYSTEM;
     /* Otherwise a child of fork, which counts its own products, could write to this file. */
-    madvise(at, sizeof *account, MADV_DONTFORK);
+    madvise(at, bytes, MADV_DONTFORK);
     *out = at;
     return XG_OK;
+}
+
+enum xg_status xg_mapping_create(const char *folder, struct xg_account *account,
+                                 struct xg_account **out)
+{
+    static char path[PATH_MAX]; /* threads may have little stack */
+    void *at;
+    describe(account);
+    enum xg_status status =
+        xg_mapping_open(folder, path, account, sizeof *account, sizeof *account, &at);
+    if (status == XG_OK)
+        *out = at;
+    return status;
 }
 
 /* The counts are stored last, so that a reader finds complete rows for every count. */

@@ -3,6 +3,8 @@
 #ifndef XG_MAPPING_H
 #define XG_MAPPING_H
 
+#include <limits.h>
+
 #include "base/xg.h"
 #include "report/account.h"
 
@@ -15,6 +17,14 @@
  * A reader may find a product in some sums and not yet in others while the process multiplies;
  * after SIGKILL that may hold for the last product. Nothing is locked.
  */
+
+/*
+ * Creates a file of `bytes` in the folder, named by the process's id, writes the content to its
+ * beginning, and maps it to *out. What xg_mapping_create says of its file holds for this one. path:
+ * memory for the name.
+ */
+enum xg_status xg_mapping_open(const char *folder, char path[PATH_MAX], const void *content,
+                               size_t content_bytes, size_t bytes, void **out);
 
 /*
  * Creates *account's file in the folder and maps it to *out, with *account's present content. pid,

@@ -240,6 +240,7 @@ static void check_settings(struct fuzz_bytes bytes)
     check_string(&env, "XGEMM_LOG", conf.log);
     check_string(&env, "XGEMM_TRACE", conf.trace);
     check_string(&env, "XGEMM_ACCOUNT", conf.account);
+    check_string(&env, "XGEMM_TAPE", conf.tape);
     /* Other code reads these; the parser takes any value. */
     judge(&env, "XGEMM_CONFIG", true, true);
     judge(&env, "XGEMM_SHIM_LIB", true, true);

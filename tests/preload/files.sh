@@ -6,7 +6,7 @@
 quiet_stub "$tmp/libone.so"
 stub "$tmp/libtwo.so" two -DSTUB_INT=int32_t -DSTUB_CBLAS=cblas_sgemm
 program "$tmp/c" -DCALL_INT=int32_t -DCALL_CBLAS=cblas_sgemm -L"$tmp" -Wl,-rpath,"$tmp" -lone
-"$tmp/c" own 5 >"$tmp/alone" || fail "alone: exit status $?"
+"$tmp/c" own 64 >"$tmp/alone" || fail "alone: exit status $?"
 mkfifo "$tmp/fifo"
 mkdir "$tmp/folder"
 ln -s fifo "$tmp/link"
@@ -15,7 +15,7 @@ ln -s fifo "$tmp/link"
 computes() {
     what=$1
     shift
-    "$@" timeout -s KILL 20 "$tmp/c" own 5 >"$tmp/out" 2>"$tmp/err" || fail "$what: exit status $?"
+    "$@" timeout -s KILL 20 "$tmp/c" own 64 >"$tmp/out" 2>"$tmp/err" || fail "$what: exit status $?"
     diff "$tmp/alone" "$tmp/out" || fail "$what: another answer"
 }
 
@@ -57,6 +57,8 @@ done
 for name in "$tmp/fifo" /dev/null; do
     computes "XGEMM_ACCOUNT=$name" preloaded XGEMM_MODE=cpu XGEMM_ACCOUNT="$name"
     grep -q "XGEMM_ACCOUNT=$name" "$tmp/err" || fail "XGEMM_ACCOUNT=$name: no message"
+    computes "XGEMM_TAPE=$name" preloaded XGEMM_MODE=cpu XGEMM_TAPE="$name"
+    grep -q "XGEMM_TAPE=$name" "$tmp/err" || fail "XGEMM_TAPE=$name: no message"
 done
 mkdir -p "$tmp/cache/xgemm"
 computes "a cache of FIFOs" preloaded XGEMM_MODE=auto XGEMM_STATS=1 XDG_CACHE_HOME="$tmp/cache"
@@ -79,7 +81,7 @@ case $(sed -n 's/^SigIgn:.*\(.\)$/\1/p' /proc/self/status) in
 esac
 for signal in $signals; do
     # No function: the signal must reach the program, not a shell that would run this script's trap.
-    env LD_PRELOAD="$preload" XGEMM_MODE=cpu XGEMM_STATS=1 XGEMM_CPU_BLAS="$tmp/slow.so" "$tmp/c" own 5 \
+    env LD_PRELOAD="$preload" XGEMM_MODE=cpu XGEMM_STATS=1 XGEMM_CPU_BLAS="$tmp/slow.so" "$tmp/c" own 64 \
         >"$tmp/out" 2>"$tmp/err" &
     pid=$!
     for turn in $(seq 200); do
@@ -157,13 +159,14 @@ if [ "$(id -u)" = 0 ] && : >"$tmp/whose" && chown 65534 "$tmp/whose" 2>/dev/null
     done
     computes "another user's link to a folder" preloaded XGEMM_MODE=cpu XGEMM_ACCOUNT="$shared/folder"
     grep -q "XGEMM_ACCOUNT=$shared/folder" "$tmp/err" || fail "another user's link to a folder: no message"
-    [ "$(ls "$tmp/private")" = target ] || fail "an account where another user's link leads"
+    computes "a tape, another user's link to a folder" preloaded XGEMM_MODE=cpu XGEMM_TAPE="$shared/folder"
+    [ "$(ls "$tmp/private")" = target ] || fail "an account or a tape where another user's link leads"
     XGEMM_SPIN=short XGEMM_VERBOSE=1 XGEMM_LOG="$shared/link" "$builddir/tools/xgemm-run" true 2>&1 |
         grep -q '^xgemm-run: set for the program: ' || fail "xgemm-run: XGEMM_LOG is another user's link"
     "$builddir/tools/xgemm-doctor" --json="$shared/link" true >"$tmp/out" 2>&1 && fail "xgemm-doctor writes"
     report=$builddir/tools/xgemm-report
     if [ -x "$report" ] && "$report" --version >"$tmp/out" 2>&1; then
-        preloaded XGEMM_MODE=cpu XGEMM_TRACE="$tmp/trace.json" "$tmp/c" own 5 >"$tmp/out" 2>&1
+        preloaded XGEMM_MODE=cpu XGEMM_TRACE="$tmp/trace.json" "$tmp/c" own 64 >"$tmp/out" 2>&1
         "$report" -o "$tmp/page" "$tmp/trace.json" 2>"$tmp/err" || fail "xgemm-report"
         "$report" -o "$shared/link" "$tmp/trace.json" 2>"$tmp/err" && fail "xgemm-report writes"
     fi

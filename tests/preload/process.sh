@@ -59,7 +59,8 @@ mkdir "$tmp/accounts"
 for way in fork _Fork clone; do
     ends "children by $way, alone" 0 "$tmp/lockless" children "$way 20 fork"
     for settings in XGEMM_MODE=cpu "XGEMM_MODE=cpu XGEMM_STATS=1 XGEMM_LOG=$tmp/log" \
-        "XGEMM_MODE=cpu XGEMM_TRACE=$tmp/trace" "XGEMM_MODE=cpu XGEMM_ACCOUNT=$tmp/accounts"; do
+        "XGEMM_MODE=cpu XGEMM_TRACE=$tmp/trace" "XGEMM_MODE=cpu XGEMM_ACCOUNT=$tmp/accounts" \
+        "XGEMM_MODE=cpu XGEMM_TAPE=$tmp/accounts"; do
         ends "children by $way, $settings" 0 preloaded $settings "$tmp/lockless" children "$way 40 fork"
     done
     ends "children by $way, as it comes" 0 preloaded "$tmp/lockless" children "$way 40 $way"
