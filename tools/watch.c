@@ -328,7 +328,7 @@ int main(int argc, char **argv)
         }
     }
     watch.argv = argv + optind;
-    for (size_t i = 0; optind < argc && i < sizeof commands / sizeof commands[0]; i++)
+    for (size_t i = 0; argc > 1 && i < sizeof commands / sizeof commands[0]; i++)
         if (!strcmp(argv[1], commands[i].name))
             commands[i].run(&watch);
     fputs("xgemm-run: xgemm-watch is started by xgemm-run, not by hand\n", stderr);

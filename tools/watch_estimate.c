@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* xgemm-run estimate: runs a program on the CPU, and predicts what other GPUs would save. */
+/* xgemm-run estimate: runs a program on the CPU, and predicts what GPUs would save; without a
+ * program, the sizes from which they gain. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -14,6 +15,9 @@
 #include "accounts.h"
 #include "forecast.h"
 #include "gpus.h"
+#include "src/decide/routine_times.h"
+#include "src/decide/tuning.h"
+#include "src/host/cores.h"
 #include "watch.h"
 
 /* The calls of one process, in the order of their begin. */
@@ -146,20 +150,101 @@ static void print_estimate(const char *asked, const struct calls *calls, int pro
                processes);
 }
 
+/* --- Without a program ------------------------------------------------------------------------ */
+
+static double product_ratio(const struct xg_model *model, enum xg_type type, int64_t n)
+{
+    static const struct xg_conf conf; /* the defaults */
+    const struct xg_problem call = {
+        .type = type, .m = n, .n = n, .k = n, .lda = n, .ldb = n, .ldc = n, .alpha = 1};
+    struct xg_recent recent = {0};
+    struct xg_route route;
+    return xg_model_cpu_seconds(model, &call) /
+           xg_model_route_seconds(model, &conf, INT_MAX, &call, &recent, &route);
+}
+
+/* The smallest n, a multiple of 32, from which on products of n x n gain; 0: none up to 8192. */
+static int64_t least_extent(const struct xg_model *model, enum xg_type type)
+{
+    int64_t least = 0;
+    for (int64_t n = 8192; n > 0; n -= 32) {
+        if (product_ratio(model, type, n) * XG_TUNING_GPU_FRACTION <= 1)
+            break;
+        least = n;
+    }
+    return least;
+}
+
+static double routine_ratio(const struct xg_model *model, enum xg_routine_name name)
+{
+    const int64_t n = 4096;
+    const struct xg_matrix matrix = {NULL, n, n, n};
+    const struct xg_routine call = {
+        .name = name,
+        .type = XG_TYPE_D,
+        .uplo = XG_LOWER,
+        .vectors = XG_VECTORS_ALL,
+        .m = n,
+        .n = n,
+        .operand = {[XG_SLOT_A] = matrix, [XG_SLOT_U] = matrix, [XG_SLOT_V] = matrix}};
+    return xg_routine_cpu_seconds(model, &call) / xg_routine_gpu_seconds(model, &call);
+}
+
+static void print_gains(const char *asked, int cores)
+{
+    static const enum xg_routine_name routines[] = {XG_ROUTINE_SYEVD, XG_ROUTINE_GESDD,
+                                                    XG_ROUTINE_GETRF, XG_ROUTINE_POTRF};
+    printf(
+        "Predictions for a GPU beside %d cores. Products of n x n gain from n on; of 4096 x 4096\n"
+        "they are so many times as fast, and so are LAPACK's routines of doubles there.\n\n"
+        "            float32          float64        LAPACK, 4096 x 4096\n"
+        "GPU        from n  4096     from n  4096     eigh    svd     LU  Cholesky\n",
+        cores);
+    for (int i = 0; i < gpu_count; i++) {
+        const struct xg_model_device device = gpu_describe(&gpus[i]);
+        struct xg_model model;
+        if (!is_asked(&gpus[i], asked))
+            continue;
+        xg_model_init(&model, cores);
+        xg_model_set_device(&model, &device);
+        printf("%-10s", gpus[i].name);
+        for (enum xg_type type = XG_TYPE_S; type <= XG_TYPE_D; type++) {
+            char least[16] = "-";
+            const int64_t n = least_extent(&model, type);
+            if (n)
+                snprintf(least, sizeof least, "%lld", (long long)n);
+            printf("%7s %5.1f    ", least, product_ratio(&model, type, 4096));
+        }
+        for (size_t j = 0; j < sizeof routines / sizeof routines[0]; j++)
+            printf("%6.1f ", routine_ratio(&model, routines[j]));
+        puts("");
+    }
+    puts("\nBelow 1 the CPU is faster, and computes. Only H100 and H200 have been measured.");
+}
+
+/* --- The command ------------------------------------------------------------------------------ */
+
+static void refuse_unknown(const char *asked)
+{
+    for (int i = 0; i < gpu_count; i++)
+        if (is_asked(&gpus[i], asked))
+            return;
+    fprintf(stderr, "xgemm-run: no GPU %s; known are", asked);
+    for (int i = 0; i < gpu_count; i++)
+        fprintf(stderr, "%s %s", i ? "," : "", gpus[i].name);
+    fputs("\n", stderr);
+    exit(125);
+}
+
 _Noreturn void watch_estimate(struct watch *watch)
 {
     char folder[PATH_MAX];
     struct child_end end;
     struct calls calls;
-    bool known = false;
-    for (int i = 0; i < gpu_count; i++)
-        known = known || is_asked(&gpus[i], watch->gpu);
-    if (!known) {
-        fprintf(stderr, "xgemm-run: no GPU %s; known are", watch->gpu);
-        for (int i = 0; i < gpu_count; i++)
-            fprintf(stderr, "%s %s", i ? "," : "", gpus[i].name);
-        fputs("\n", stderr);
-        exit(125);
+    refuse_unknown(watch->gpu);
+    if (!*watch->argv) {
+        print_gains(watch->gpu, xg_cores_count());
+        exit(0);
     }
     if (!accounts_folder_make(folder, true))
         exit(125);

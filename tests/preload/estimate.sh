@@ -34,6 +34,15 @@ estimates 3 --gpu=h10 "$tmp/tool" spin
 says "many products" '^H100 '
 expect "one GPU of that name" "$(grep -c '^[A-Z].* [0-9]*$' "$tmp/err")" 1
 
+# Without a program: H100 gains on doubles from a smaller size on than a GPU with few FP64 units, and T4 never.
+estimates 0
+gains() {
+    sed -n "s/^$1  *[0-9]* *[0-9.]* *\([0-9]*\) .*/\1/p" "$tmp/err"
+}
+expect "a row for each GPU" "$(grep -c '^[A-Z0-9 ]* *[0-9]* *[0-9.]*  *[0-9. ]*$' "$tmp/err")" 14
+[ "$(gains H100)" -lt "$(gains 'RTX 4070')" ] || fail_with "doubles gain from the same size on everywhere" "$tmp/err"
+estimates 0 --gpu 4070
+expect "one GPU" "$(grep -c '^[A-Z].*[0-9]\.[0-9]' "$tmp/err")" 1
 estimates 0 true
 says "no product" 'no call that a GPU might compute was seen'
 estimates 125 --gpu 4091 true
@@ -41,7 +50,7 @@ says "an unknown GPU" 'no GPU 4091; known are T4, '
 estimates 127 "$tmp/nothing"
 expect "the program's environment" \
     "$("$run" estimate printenv OPENBLAS_THREAD_TIMEOUT GOMP_SPINCOUNT XGEMM_MODE XGEMM_SPIN | head -2)" "$(printf 'cpu\nkeep')"
-for wrong in 'estimate' 'ab --gpu 4090 true' 'estimate -n 3 true' 'estimate --gpu'; do
+for wrong in 'ab --gpu 4090 true' 'estimate -n 3 true' 'estimate --gpu'; do
     "$run" $wrong >"$tmp/out" 2>"$tmp/err"
     expect "misuse: $wrong" "$?:$(grep -c help "$tmp/err"):$(cat "$tmp/out")" 125:1:
 done
