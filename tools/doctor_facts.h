@@ -110,6 +110,7 @@ struct doctor_system {
     char kernel_module[64]; /* version of NVIDIA's module; empty: not loaded */
     int pci_gpus;           /* NVIDIA GPUs on the bus */
     bool container;
+    bool wsl;                    /* /dev/dxg stands for a GPU of Windows */
     bool nodes_closed;           /* device files exist, but none may be opened */
     const char *visible_devices; /* CUDA_VISIBLE_DEVICES; NULL: unset */
     int cores;                   /* that the process may use */

@@ -129,6 +129,7 @@ static void put_gpu(struct json *json, const struct doctor_facts *facts)
     put_text(json, "kernel_module", facts->system.kernel_module);
     put_text(json, "failure", gpu->failure);
     put_bool(json, "container", facts->system.container);
+    put_bool(json, "wsl", facts->system.wsl);
     put_text(json, "cuda_visible_devices", facts->system.visible_devices);
     open_value(json, "devices", '[');
     for (int i = 0; i < gpu->device_count && i < DOCTOR_DEVICES; i++) {

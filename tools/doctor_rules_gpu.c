@@ -20,11 +20,12 @@ DOCTOR_FIND(find_hidden, is_hidden(facts), "%s",
             *facts->system.visible_devices ? facts->system.visible_devices : "(empty)")
 
 /* If libcuda.so.1 is missing, other facts give the reason. */
-enum absence { IN_CONTAINER, WITHOUT_LIBRARY, WITHOUT_DRIVER, WITHOUT_GPU };
+enum absence { IN_WSL, IN_CONTAINER, WITHOUT_LIBRARY, WITHOUT_DRIVER, WITHOUT_GPU };
 
 static enum absence absence_of(const struct doctor_system *system)
 {
-    return system->container          ? IN_CONTAINER
+    return system->wsl                ? IN_WSL
+           : system->container        ? IN_CONTAINER
            : system->kernel_module[0] ? WITHOUT_LIBRARY
            : system->pci_gpus > 0     ? WITHOUT_DRIVER
                                       : WITHOUT_GPU;
@@ -146,6 +147,10 @@ const struct doctor_diagnosis doctor_gpu_diagnoses[] = {
     {"device.hidden", DOCTOR_MEND, find_hidden, 0,
      "CUDA_VISIBLE_DEVICES=%s hides every GPU from programs.",
      "Unset CUDA_VISIBLE_DEVICES, or set it to a device that nvidia-smi -L lists, such as 0."},
+    {"driver.wsl", DOCTOR_MEND, find_absent, IN_WSL,
+     "WSL2 has a GPU (/dev/dxg), but the dynamic linker finds no libcuda.so.1 (%s).",
+     "Install NVIDIA's driver in Windows, and none in Linux; then wsl --update and wsl --shutdown. "
+     "If /usr/lib/wsl/lib has the file, run ldconfig. Start a container with the GPU."},
     {"driver.container", DOCTOR_MEND, find_absent, IN_CONTAINER,
      "This container has no NVIDIA driver (%s).",
      "Start the container with the GPU: docker run --gpus all, podman run --device "

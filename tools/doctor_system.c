@@ -64,6 +64,7 @@ void doctor_system_read(struct doctor_system *system)
     *system = (struct doctor_system){
         .pci_gpus = count_gpus(),
         .container = is_container(),
+        .wsl = access("/dev/dxg", F_OK) == 0,
         .visible_devices = getenv("CUDA_VISIBLE_DEVICES"),
         .cores = xg_cores_count(),
         .lapack = conf->lapack == XG_LAPACK_ON,

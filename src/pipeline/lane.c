@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/log.h"
 #include "compute/solver.h"
 
 static enum xg_status create_streams(struct xg_lane *lane)
@@ -30,6 +31,7 @@ enum xg_status xg_lane_create(struct xg_dev *dev, int threads, struct xg_lane **
     if (!lane)
         return XG_ERR_NOMEM;
     lane->dev = dev;
+    lane->block_count = XG_QUEUE_BLOCKS;
     int before;
     enum xg_status status = xg_team_create(threads, &lane->team);
     if (status != XG_OK)
@@ -143,23 +145,33 @@ static enum xg_status reserve_events(struct xg_lane *lane, int count)
     return status;
 }
 
+static enum xg_status reserve_block(struct xg_lane *lane, struct xg_queue_block *block)
+{
+    void *host = block->host;
+    enum xg_status status = create_event(lane, &block->copied);
+    if (status == XG_OK && !host)
+        status = xg_mem_pinned_alloc(lane->dev, XG_QUEUE_BLOCK_BYTES, &host);
+    if (status == XG_OK)
+        block->host = host;
+    return status;
+}
+
 static enum xg_status reserve_blocks(struct xg_lane *lane)
 {
     enum xg_status status = XG_OK;
     void *host;
-    for (int i = 0; i < XG_QUEUE_BLOCKS && status == XG_OK; i++) {
-        struct xg_queue_block *block = &lane->blocks[i];
-        status = create_event(lane, &block->copied);
-        if (status == XG_OK && !block->host) {
-            status = xg_mem_pinned_alloc(lane->dev, XG_QUEUE_BLOCK_BYTES, &host);
-            if (status == XG_OK)
-                block->host = host;
-        }
-    }
-    if (status == XG_OK && !lane->refusals) {
+    if (!lane->refusals) {
         status = xg_mem_pinned_alloc(lane->dev, XG_RUNNER_REFUSALS * sizeof *lane->refusals, &host);
         if (status == XG_OK)
             lane->refusals = host;
+    }
+    for (int i = 0; i < lane->block_count && status == XG_OK; i++) {
+        status = reserve_block(lane, &lane->blocks[i]);
+        if (status != XG_ERR_NOMEM || i < XG_QUEUE_BLOCKS_LEAST)
+            continue;
+        xg_log(XG_LOG_INFO, "page-locked memory for %d blocks of %d", i, lane->block_count);
+        lane->block_count = i;
+        status = XG_OK;
     }
     return status;
 }

@@ -23,6 +23,7 @@ struct xg_lane {
     struct xg_team *team;
     int workers;                                   /* the most threads of the team that work */
     struct xg_queue_block blocks[XG_QUEUE_BLOCKS]; /* page-locked once (0.5 s per GiB) and kept */
+    int block_count; /* fewer where the system allows less page-locked memory, as WSL2 may */
     CUstream streams[XG_PIPE_STREAMS];
     struct xg_mem_dev memory; /* the plan's operands and tiles */
     struct xg_pipe_events *events;

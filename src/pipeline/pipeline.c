@@ -177,7 +177,7 @@ static enum xg_status run(struct xg_lane *lane, struct xg_pipe *pipe,
                           struct xg_result *result)
 {
     struct xg_queue queue;
-    int workers = xg_queue_init(&queue, pipe, lane->blocks, staging);
+    int workers = xg_queue_init(&queue, pipe, lane->blocks, lane->block_count, staging);
     xg_team_run(lane->team, workers, run_worker, &queue);
 
     bool any = false;

@@ -8,9 +8,6 @@
 #include "base/log.h"
 #include "pipeline/stage.h"
 
-/* Most blocks that write-backs may hold, so that loads always find one. */
-enum { DOWN_MAX = XG_QUEUE_BLOCKS / 2 };
-
 /* Most blocks open for filling: the one that is being finished, and the next ones. */
 enum { FILLING_MAX = 3 };
 
@@ -73,17 +70,18 @@ static struct xg_queue_list *free_blocks(struct xg_queue *queue, bool down)
 }
 
 int xg_queue_init(struct xg_queue *queue, struct xg_pipe *pipe, struct xg_queue_block *blocks,
-                  const struct xg_staging *staging)
+                  int block_count, const struct xg_staging *staging)
 {
     *queue = (struct xg_queue){.pipe = pipe,
                                .drv = &pipe->dev->drv,
                                .call = pipe->call,
                                .elem_bytes = (int64_t)xg_problem_elem_bytes(pipe->call),
                                .staging = *staging,
-                               .blocks = blocks};
+                               .blocks = blocks,
+                               .down_most = block_count / 2};
     fegetenv(&queue->env);
-    for (int i = 0; i < XG_QUEUE_BLOCKS; i++)
-        push(free_blocks(queue, i < DOWN_MAX), i);
+    for (int i = 0; i < block_count; i++)
+        push(free_blocks(queue, i < queue->down_most), i);
     const struct xg_populate_lines c = {
         .at = pipe->call->c,
         .count = pipe->call->m,
@@ -252,8 +250,8 @@ static bool pump(struct xg_queue *queue)
         receive(queue, block);
         moved = true;
     }
-    while (count(&queue->down) + count(&queue->emptying) < DOWN_MAX && xg_pipe_has_store(pipe) &&
-           (block = first(queue, free_blocks(queue, true))) &&
+    while (count(&queue->down) + count(&queue->emptying) < queue->down_most &&
+           xg_pipe_has_store(pipe) && (block = first(queue, free_blocks(queue, true))) &&
            xg_pipe_take_store(pipe, &block->chunk, block->host, block->copied)) {
         push(&queue->down, pop(free_blocks(queue, true)));
         moved = true;

@@ -18,6 +18,9 @@
  */
 enum { XG_QUEUE_BLOCKS = 16, XG_QUEUE_BLOCK_BYTES = 4 << 20 };
 
+/* With fewer blocks nothing overlaps. */
+enum { XG_QUEUE_BLOCKS_LEAST = 4 };
+
 struct xg_queue_block {
     char *host; /* page-locked, XG_QUEUE_BLOCK_BYTES; the lane's */
     CUevent copied;
@@ -67,7 +70,8 @@ struct xg_queue {
     int64_t elem_bytes;
     struct xg_staging staging;
     fenv_t env;                    /* the caller's; every row of C is combined under it */
-    struct xg_queue_block *blocks; /* XG_QUEUE_BLOCKS blocks, all free at first */
+    struct xg_queue_block *blocks; /* all free at first */
+    int down_most; /* blocks that write-backs may hold, so that loads always find one */
 
     /* Used by the submitter alone. */
     struct xg_queue_list free_up, free_down, filling, up, down, emptying;
@@ -85,11 +89,12 @@ struct xg_queue {
 };
 
 /*
- * Initializes a queue for one product; it holds nothing to free. Returns the number of workers:
+ * Initializes a queue of XG_QUEUE_BLOCKS_LEAST to XG_QUEUE_BLOCKS blocks for one product; it holds
+ * nothing to free. Returns the number of workers:
  * staging.workers, plus staging.joining if C must be populated.
  */
 int xg_queue_init(struct xg_queue *queue, struct xg_pipe *pipe, struct xg_queue_block *blocks,
-                  const struct xg_staging *staging);
+                  int block_count, const struct xg_staging *staging);
 
 /*
  * The share of one worker. All workers, numbered from 0, run it at the same time, each on its own

@@ -14,7 +14,7 @@
 #include "pipeline/copy.h"
 #include "pipeline/magnitude.h"
 
-enum { BLOCKS_EACH = 2, WORKERS_MOST = XG_QUEUE_BLOCKS / BLOCKS_EACH };
+enum { BLOCKS_EACH = 2 };
 enum { CHUNK_BYTES_LEAST = 128 << 10, CHUNK_BYTES_MOST = 1 << 20 };
 
 /* How a matrix is cut: into chunks of row_step by column_step, `down` of them below each other. */
@@ -337,7 +337,7 @@ static void store_worker(void *job, int worker)
 
 static enum xg_status run(struct job *job, void (*worker)(void *, int))
 {
-    int workers = (int)xg_min_i64(job->lane->workers, WORKERS_MOST);
+    int workers = (int)xg_min_i64(job->lane->workers, job->lane->block_count / BLOCKS_EACH);
     cut(job, workers);
     xg_team_run(job->lane->team, (int)xg_max_i64(1, xg_min_i64(workers, job->chunks)), worker, job);
     return (enum xg_status)atomic_load(&job->status);

@@ -140,6 +140,7 @@ static void check_found(const char *id, enum doctor_level level)
 static void provoke_gpu(void)
 {
     PROVOKE("build.no-cuda", MEND, set_driver(DOCTOR_DRIVER_UNBUILT));
+    PROVOKE("driver.wsl", MEND, set_driver(DOCTOR_DRIVER_ABSENT); facts.system.wsl = true);
     PROVOKE("driver.container", MEND, set_driver(DOCTOR_DRIVER_ABSENT);
             facts.system.container = true);
     PROVOKE("driver.no-library", MEND, set_driver(DOCTOR_DRIVER_ABSENT);
