@@ -14,6 +14,8 @@
 #include "src/machine/history.h"
 #include "src/machine/program.h"
 
+static uint64_t machine; /* the hash of this one */
+
 /* --- Records ---------------------------------------------------------------------------------- */
 
 static const char *names_of(unsigned needs, char text[64])
@@ -39,6 +41,11 @@ static void print_head(void)
     puts("program   last run    runs  took s  on CPU s  gains s  first s  MiB   starts early");
 }
 
+static bool holds(const struct xg_past *past)
+{
+    return xg_past_holds(past, machine, (int64_t)time(NULL));
+}
+
 static void print_record(const struct xg_past *past)
 {
     char day[16], names[64];
@@ -46,19 +53,24 @@ static void print_record(const struct xg_past *past)
            (unsigned long long)(past->id >> 32), day_of(past->time_s, day), past->runs,
            1e-3 * past->wall_ms, 1e-3 * ((double)past->wall_ms + past->saved_ms),
            1e-3 * past->gain_ms, 1e-3 * past->first_ms, past->device_mib,
-           names_of(xg_past_promise(past), names));
+           names_of(holds(past) ? xg_past_promise(past) : 0, names));
 }
 
 /* Why a record does, or does not, start the GPU early. */
 static void explain(const struct xg_past *past)
 {
     const double gain_s = 1e-3 * past->gain_ms, price_s = 1e-3 * past->price_ms;
-    if (past->bars & XG_PAST_FORKS)
-        puts("It forked before it used the GPU. Its children may want the GPU, which a started "
-             "parent would deny them, so nothing starts early.");
+    if (!holds(past))
+        printf("Its last run had another GPU, driver or version of this library, or was not in the "
+               "last %d days, so nothing starts early.\n",
+               XG_PAST_DAYS);
+    else if (past->bars & XG_PAST_FORKS)
+        puts("A run forked before it used the GPU. Its children may want the GPU, which a started "
+             "parent would deny them, so nothing starts early until --forget.");
     else if (past->bars & XG_PAST_SETTINGS)
-        puts("It changed its settings (XGEMM_*, CUDA_*) after it had loaded its BLAS, so nothing "
-             "starts early.");
+        puts(
+            "A run changed its settings (XGEMM_*, CUDA_*) after it had loaded its BLAS, so nothing "
+            "starts early until --forget.");
     else if (xg_past_promise(past))
         printf("A ready GPU is believed to save at least %.2f s, and the starts take %.2f s: they "
                "begin when its BLAS is loaded.\n",
@@ -203,6 +215,7 @@ int main(int argc, char **argv)
         puts("Nothing is remembered here.");
         return first < argc;
     }
+    machine = xg_history_machine(&history);
     int status = first < argc ? look(&history, forgets, argc - first, argv + first)
                  : forgets    ? forget_all(&history)
                               : list(&history);

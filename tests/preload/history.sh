@@ -31,6 +31,13 @@ keeps() {
     *) fail "$1: $kept" ;;
     esac
 }
+# tool PATTERN [--forget] PROGRAM [ARGUMENT...]
+tool() {
+    told=$1
+    shift
+    PATH="$tmp/bin:$PATH" "$builddir/tools/xgemm-run" history "$@" >"$tmp/told" 2>&1
+    grep -q "$told" "$tmp/told" || fail "history $*: $(cat "$tmp/told")"
+}
 
 ran "$program" 0
 started && fail "an unknown program starts the GPU when it is loaded"
@@ -57,6 +64,8 @@ for record in "1600 3 0" "1600 -200 0" "1600 0 1" "300 0 0"; do
     plant $record
     ran "$program" 0
     started && fail "a record that does not count: $record"
+    tool 'nothing starts early' "$program"
+    tool ' no$' "$program"
 done
 for setting in XGEMM_HISTORY=off XGEMM_REPRODUCIBLE=1 XGEMM_MODE=cpu; do
     plant 1600 0 0
@@ -75,6 +84,7 @@ for bar in fork:1 set:2; do
     keeps "$bar" "gain * bars ${bar#*:} *"
     ran "$program" 0
     started && fail "the GPU starts early in spite of $bar"
+    tool 'nothing starts early until --forget' "$program"
 done
 
 # The same if the GPU has started early, but no call has used it.
@@ -101,14 +111,7 @@ wait
 [ "$(cat "$tmp"/out.* | sort -u)" = right ] || fail "eight at once: $(cat "$tmp"/out.*)"
 [ -z "$(find "$tmp/cache" -name '*.new')" ] || fail "a file is left behind"
 
-# xgemm-run history finds what a script names: its interpreter, and the program that R starts.
-# tool PATTERN [--forget] PROGRAM [ARGUMENT...]
-tool() {
-    told=$1
-    shift
-    PATH="$tmp/bin:$PATH" "$builddir/tools/xgemm-run" history "$@" >"$tmp/told" 2>&1
-    grep -q "$told" "$tmp/told" || fail "history $*: $(cat "$tmp/told")"
-}
+# What a script names is found: its interpreter, and the program that R starts.
 mkdir -p "$tmp/bin" "$tmp/lib/R/bin/exec"
 cp "$tmp/program" "$tmp/lib/R/bin/exec/R"
 printf '#!/bin/sh\nexec "%s" "$@"\n' "$tmp/lib/R/bin/exec/R" >"$tmp/bin/R"
