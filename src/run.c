@@ -26,10 +26,21 @@ static void observe(const struct xg_run *run, enum xg_side side, double seconds,
 
 /* --- On the CPU ------------------------------------------------------------------------------- */
 
-static void compute_product(const struct xg_run *run, const struct xg_cpu *cpu)
+/* Computes a product, or the parts that are left of it; their order matters to in-place operations.
+ */
+static void compute_product(const struct xg_run *run, const struct xg_leftover *rest)
 {
+    if (!rest->whole && rest->count == 0)
+        return;
     xg_tally_add(XG_TALLY_CORES, run->decision->cpu_threads);
-    xg_shelter_leave_to(run->shelter, cpu);
+    if (rest->whole) {
+        xg_shelter_leave_to(run->shelter, rest->cpu);
+    } else {
+        xg_shelter_leave(run->shelter);
+        for (int64_t i = 0; i < rest->count; i++)
+            rest->cpu->part(rest->cpu->ctx, &rest->parts[i]);
+        xg_shelter_enter_again(run->shelter);
+    }
     xg_tally_take(XG_TALLY_CORES, run->decision->cpu_threads);
 }
 
@@ -53,7 +64,7 @@ static void run_cpu(const struct xg_run *run)
     const struct xg_decision *decision = run->decision;
     double begin = xg_clock_s();
     if (problem)
-        compute_product(run, run->cpu);
+        compute_product(run, &(struct xg_leftover){.cpu = run->cpu, .whole = true});
     else
         compute_routine(run);
     double end = xg_clock_s();
@@ -93,21 +104,6 @@ static struct xg_patience patience_of(const struct xg_decision *decision)
                                 .threads = decision->stage_threads};
 }
 
-/* Computes the rest of the product. The order of the parts matters to in-place operations. */
-static void compute_rest(const struct xg_run *run, struct xg_leftover *rest)
-{
-    if (rest->whole)
-        compute_product(run, rest->cpu);
-    if (rest->count == 0)
-        return;
-    xg_tally_add(XG_TALLY_CORES, run->decision->cpu_threads);
-    xg_shelter_leave(run->shelter);
-    for (int64_t i = 0; i < rest->count; i++)
-        rest->cpu->part(rest->cpu->ctx, &rest->parts[i]);
-    xg_shelter_enter_again(run->shelter);
-    xg_tally_take(XG_TALLY_CORES, run->decision->cpu_threads);
-}
-
 /* False: the GPU declined, and nothing was touched. */
 static bool run_product(const struct xg_run *run)
 {
@@ -119,7 +115,7 @@ static bool run_product(const struct xg_run *run)
     double begin = xg_clock_s();
     enum xg_status status = xg_engine_compute(run->call, run->conf, &fallback, &patience, result);
     double end = xg_clock_s();
-    compute_rest(run, &rest);
+    compute_product(run, &rest);
     bool some = !rest.whole;
     xg_leftover_fini(&rest);
     if (status == XG_DECLINED && result->unserved)

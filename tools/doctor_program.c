@@ -1,62 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the program's file and follows scripts to their interpreters. */
+/* Reads the program's file. */
 #include "doctor.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
-enum { SCRIPTS_MAX = 4 }; /* scripts that interpret each other; the kernel allows as many */
-
-static bool is_file(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISREG(status.st_mode);
-}
-
-/* Searches as execvp does: a name with a slash is a path, others are searched in PATH. */
-static bool find_file(const char *name, char path[DOCTOR_PATH_BYTES])
-{
-    const char *folders = getenv("PATH");
-    if (strchr(name, '/')) {
-        doctor_text_set(path, DOCTOR_PATH_BYTES, "%s", name);
-        return is_file(path);
-    }
-    char *list = strdup(folders ? folders : "/bin:/usr/bin"), *rest = list;
-    bool found = false;
-    for (char *folder; !found && (folder = strsep(&rest, ":"));) {
-        doctor_text_set(path, DOCTOR_PATH_BYTES, "%s/%s", *folder ? folder : ".", name);
-        found = is_file(path) && access(path, X_OK) == 0;
-    }
-    free(list);
-    return found;
-}
-
-/* The interpreter that the first line of a script names: the word after #! or, after `env`, the
- * first word that is neither an option nor a variable. False: the file is not a script. */
-static bool read_script(const char *path, char interpreter[DOCTOR_PATH_BYTES])
-{
-    char line[DOCTOR_PATH_BYTES], *rest = line + 2, *word;
-    FILE *file = fopen(path, "re");
-    bool script = file && fgets(line, sizeof line, file) && !strncmp(line, "#!", 2);
-    if (file)
-        fclose(file);
-    if (!script)
-        return false;
-    interpreter[0] = '\0';
-    while ((word = strsep(&rest, " \t\r\n"))) {
-        bool env = !strcmp(doctor_text_basename(interpreter), "env");
-        if (!*word || (env && (*word == '-' || strchr(word, '='))))
-            continue;
-        if (interpreter[0] && !env)
-            break;
-        doctor_text_set(interpreter, DOCTOR_PATH_BYTES, "%s", word);
-    }
-    return true;
-}
+#include "command.h"
 
 /* Whether the program runs with more rights than its caller: the dynamic linker then preloads
  * nothing. */
@@ -104,37 +55,30 @@ static void read_elf(struct doctor_program *program, const struct doctor_elf *el
         program->reach = find_reach(program, elf);
 }
 
-/* Follows scripts; true: path is now a file that is not a script. */
-static bool follow_scripts(struct doctor_program *program)
-{
-    char interpreter[DOCTOR_PATH_BYTES];
-    for (int i = 0; i < SCRIPTS_MAX && read_script(program->path, interpreter); i++) {
-        if (!program->script[0])
-            doctor_text_set(program->script, sizeof program->script, "%s", program->path);
-        if (!find_file(interpreter, program->path) || access(program->path, X_OK) != 0) {
-            doctor_text_set(program->interpreter, sizeof program->interpreter, "%s", interpreter);
-            program->state = DOCTOR_PROGRAM_NO_INTERPRETER;
-            return false;
-        }
-    }
-    return true;
-}
-
 void doctor_program_read(struct doctor_program *program, const char *name)
 {
+    static const enum doctor_program_state states[] = {
+        [COMMAND_MISSING] = DOCTOR_PROGRAM_MISSING,
+        [COMMAND_CLOSED] = DOCTOR_PROGRAM_CLOSED,
+        [COMMAND_NO_INTERPRETER] = DOCTOR_PROGRAM_NO_INTERPRETER,
+        [COMMAND_FOUND] = DOCTOR_PROGRAM_FOUND,
+    };
+    static struct command command;
     struct doctor_elf elf;
     *program = (struct doctor_program){0};
     if (!name)
         return;
+    command_find(&command, 1, &name);
+    while (command_follow(&command))
+        ;
+    program->state = states[command.state];
     doctor_text_set(program->name, sizeof program->name, "%s", name);
-    program->state = DOCTOR_PROGRAM_MISSING;
-    if (!find_file(name, program->path))
-        return;
-    program->state = DOCTOR_PROGRAM_CLOSED;
-    if (access(program->path, X_OK) != 0)
-        return;
-    program->state = DOCTOR_PROGRAM_FOUND;
-    if (!follow_scripts(program))
+    doctor_text_set(program->path, sizeof program->path, "%s", command.path);
+    if (command.script_count)
+        doctor_text_set(program->script, sizeof program->script, "%s", command.scripts[0]);
+    if (command.state == COMMAND_NO_INTERPRETER)
+        doctor_text_set(program->interpreter, sizeof program->interpreter, "%s", command.argv[0]);
+    if (command.state != COMMAND_FOUND)
         return;
     (void)doctor_elf_read(&elf, program->path);
     if (!elf.elf || (elf.native && !elf.program))

@@ -1,81 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* Lists, explains and forgets what is remembered of programs: xgemm-run history. */
-#include <errno.h>
+#include <glob.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "command.h"
 #include "src/base/conf.h"
+#include "src/base/file.h"
 #include "src/machine/history.h"
 #include "src/machine/program.h"
 
-enum { WORDS = 64 };
-
-/* --- The text of a program -------------------------------------------------------------------- */
-
-/* Finds the real path of a command, as a shell would. */
-static bool find_command(const char *name, char real[PATH_MAX])
-{
-    const char *at = strchr(name, '/') ? NULL : getenv("PATH");
-    char path[PATH_MAX];
-    if (strchr(name, '/'))
-        return realpath(name, real) && access(real, X_OK) == 0;
-    for (; at && *at; at += strcspn(at, ":"), at += *at == ':') {
-        int length = snprintf(path, sizeof path, "%.*s/%s", (int)strcspn(at, ":"), at, name);
-        if (length < (int)sizeof path && access(path, X_OK) == 0 && realpath(path, real))
-            return true;
-    }
-    return false;
-}
-
-/* Replaces a script by its interpreter and the script, as the kernel does: "#!interpreter word".
- * False: the file is no script. */
-static bool follow_script(char real[PATH_MAX], const char **argv, int *argc, char line[PATH_MAX])
-{
-    static char script[PATH_MAX];
-    FILE *file = fopen(real, "r");
-    bool is_script = file && fgets(line, PATH_MAX, file) && !strncmp(line, "#!", 2);
-    if (file)
-        fclose(file);
-    if (!is_script || *argc + 2 > WORDS)
-        return false;
-    char *rest = line + 2, *interpreter = strtok_r(rest, " \t\n", &rest);
-    char *word = strtok_r(NULL, "\n", &rest);
-    if (interpreter && word &&
-        !strcmp(strrchr(interpreter, '/') ? strrchr(interpreter, '/') : "", "/env")) {
-        interpreter = word;
-        word = NULL;
-    }
-    strcpy(script, real);
-    if (!interpreter || !find_command(interpreter, real))
-        return false;
-    memmove(argv + 2 + (word != NULL), argv + 1, (size_t)(*argc - 1) * sizeof *argv);
-    argv[0] = interpreter;
-    if (word)
-        argv[1] = word;
-    argv[1 + (word != NULL)] = script;
-    *argc += 1 + (word != NULL);
-    return true;
-}
-
-static size_t write_program(struct xg_program *program, int count, char **words)
-{
-    const char *argv[2 * WORDS];
-    char real[PATH_MAX], line[PATH_MAX];
-    int argc = count < WORDS ? count : WORDS;
-    for (int i = 0; i < argc; i++)
-        argv[i] = words[i];
-    if (!find_command(words[0], real)) {
-        fprintf(stderr, "xgemm-run: history: %s: not found\n", words[0]);
-        exit(125);
-    }
-    follow_script(real, argv, &argc, line);
-    return xg_program_write(program, real, argc, argv);
-}
+static uint64_t machine; /* the hash of this one */
 
 /* --- Records ---------------------------------------------------------------------------------- */
 
@@ -102,6 +41,11 @@ static void print_head(void)
     puts("program   last run    runs  took s  on CPU s  gains s  first s  MiB   starts early");
 }
 
+static bool holds(const struct xg_past *past)
+{
+    return xg_past_holds(past, machine, (int64_t)time(NULL));
+}
+
 static void print_record(const struct xg_past *past)
 {
     char day[16], names[64];
@@ -109,19 +53,24 @@ static void print_record(const struct xg_past *past)
            (unsigned long long)(past->id >> 32), day_of(past->time_s, day), past->runs,
            1e-3 * past->wall_ms, 1e-3 * ((double)past->wall_ms + past->saved_ms),
            1e-3 * past->gain_ms, 1e-3 * past->first_ms, past->device_mib,
-           names_of(xg_past_promise(past), names));
+           names_of(holds(past) ? xg_past_promise(past) : 0, names));
 }
 
 /* Why a record does, or does not, start the GPU early. */
 static void explain(const struct xg_past *past)
 {
     const double gain_s = 1e-3 * past->gain_ms, price_s = 1e-3 * past->price_ms;
-    if (past->bars & XG_PAST_FORKS)
-        puts("It forked before it used the GPU. Its children may want the GPU, which a started "
-             "parent would deny them, so nothing starts early.");
+    if (!holds(past))
+        printf("Its last run had another GPU, driver or version of this library, or was not in the "
+               "last %d days, so nothing starts early.\n",
+               XG_PAST_DAYS);
+    else if (past->bars & XG_PAST_FORKS)
+        puts("A run forked before it used the GPU. Its children may want the GPU, which a started "
+             "parent would deny them, so nothing starts early until --forget.");
     else if (past->bars & XG_PAST_SETTINGS)
-        puts("It changed its settings (XGEMM_*, CUDA_*) after it had loaded its BLAS, so nothing "
-             "starts early.");
+        puts(
+            "A run changed its settings (XGEMM_*, CUDA_*) after it had loaded its BLAS, so nothing "
+            "starts early until --forget.");
     else if (xg_past_promise(past))
         printf("A ready GPU is believed to save at least %.2f s, and the starts take %.2f s: they "
                "begin when its BLAS is loaded.\n",
@@ -177,19 +126,65 @@ static bool find_listed(const struct xg_history *history, const char *number, st
     return false;
 }
 
+/* Starters, and the programs that they become with the same arguments, from their folder. */
+static const char *const starters[][2] = {
+    {"R", "exec/R"},           {"R", "../lib*/R/bin/exec/R"},
+    {"Rscript", "exec/R"},     {"Rscript", "../lib*/R/bin/exec/R"},
+    {"octave", "octave-cli*"}, {"octave", "../libexec/octave/*/exec/*/octave-gui"},
+};
+enum { STARTERS = sizeof starters / sizeof starters[0] };
+
+/* Finds the record of an executable with the command's arguments. Returns false if there is none;
+ * *told becomes true if such programs are told apart. */
+static bool find_record(const struct xg_history *history, const char *executable,
+                        const struct command *command, struct xg_past *past, bool *told)
+{
+    static struct xg_program program;
+    char real[PATH_MAX];
+    const size_t length = realpath(executable, real)
+                              ? xg_program_write(&program, real, command->argc, command->argv)
+                              : 0;
+    *told |= length > 0;
+    return length && xg_history_find(history, xg_history_hash(history, program.text, length), past);
+}
+
+static bool find_started(const struct xg_history *history, const struct command *command,
+                         struct xg_past *past, bool *told)
+{
+    char starter[PATH_MAX], pattern[2 * PATH_MAX];
+    bool found = false;
+    glob_t files;
+    for (size_t i = 0; realpath(command->path, starter) && i < STARTERS && !found; i++) {
+        const char *name = xg_file_name(starter);
+        snprintf(pattern, sizeof pattern, "%.*s%s", (int)(name - starter), starter, starters[i][1]);
+        if (strcmp(name, starters[i][0]) != 0 || glob(pattern, 0, NULL, &files) != 0)
+            continue;
+        for (size_t j = 0; j < files.gl_pathc && !found; j++)
+            found = find_record(history, files.gl_pathv[j], command, past, told);
+        globfree(&files);
+    }
+    return found;
+}
+
 static bool find_program(const struct xg_history *history, int count, char **words,
                          struct xg_past *past)
 {
-    static struct xg_program program;
-    const size_t length = write_program(&program, count, words);
-    if (!length)
-        puts("It is not told apart from others: code given as text, standard input, a notebook, a "
-             "worker, a script that is not there, or a program that a shell's script starts (R). "
-             "The list has a number for each program that is remembered.");
-    else if (xg_history_find(history, xg_history_hash(history, program.text, length), past))
+    static struct command command;
+    bool found, told = false;
+    command_find(&command, count, (const char *const *)words);
+    do
+        found = find_started(history, &command, past, &told);
+    while (!found && command_follow(&command));
+    if (command.state != COMMAND_FOUND) {
+        fprintf(stderr, "xgemm-run: history: %s: not found\n", command.argv[0]);
+        exit(125);
+    }
+    if (found || find_record(history, command.path, &command, past, &told))
         return true;
-    else
-        puts("Nothing is remembered of it.");
+    puts(told ? "Nothing is remembered of it."
+              : "It is not told apart from others: code given as text, standard input, a notebook, "
+                "a worker, a script that is not there, or a program that a shell's script starts. "
+                "The list has a number for each program that is remembered.");
     return false;
 }
 
@@ -220,6 +215,7 @@ int main(int argc, char **argv)
         puts("Nothing is remembered here.");
         return first < argc;
     }
+    machine = xg_history_machine(&history);
     int status = first < argc ? look(&history, forgets, argc - first, argv + first)
                  : forgets    ? forget_all(&history)
                               : list(&history);

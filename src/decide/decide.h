@@ -10,7 +10,7 @@
  * The only place that decides about a call: its side, its reason, what has to be started and what
  * it waits for. In mode auto a call runs on the side that is expected to finish first. Products
  * that wake the CPU library's threads run on the side of their phase (phase.h), and now and then a
- * call tries the slower side (xg_feedback_dares). Before all that the call needs is ready, the
+ * call tries the slower side (xg_feedback_tries). Before all that the call needs is ready, the
  * ledger decides. With XGEMM_REPRODUCIBLE the model alone decides, and calls wait. The caller
  * locks, here and below.
  */

@@ -66,10 +66,11 @@ struct xg_decision {
     double loops_s;      /* on the GPU: what the program's own loops on the shared pool lose */
     bool settled;        /* the next calls of shapes near it stay on the CPU without a decision */
     double cpu_s, gpu_s; /* predicted times; 0: none */
-    double model_s[XG_SIDE_COUNT]; /* the model's predictions, without corrections */
-    double waits_s;                /* on the GPU: the longest wait for a lane that still pays */
-    double trial_s;                /* the credit that this trial has spent */
-    double begin_s;                /* the time of the decision */
+    double model_s[XG_SIDE_COUNT];  /* the model's predictions, without corrections */
+    struct xg_feedback_place known; /* where the observations of such calls are */
+    double waits_s;                 /* on the GPU: the longest wait for a lane that still pays */
+    double trial_s;                 /* the credit that this trial has spent */
+    double begin_s;                 /* the time of the decision */
 };
 
 #endif

@@ -62,23 +62,12 @@ uint32_t xg_feedback_key(int kind, int64_t m, int64_t n, int64_t k)
     return fold(shape + (uint32_t)kind * 0x9e3779u);
 }
 
-/* Where a call is in the tables. */
-struct place {
-    int kind, first, forms; /* its kind's first class, and classes of a size */
-    int prior;              /* votes of the smaller size or, unless sizes inherit, of the model */
-    bool inherits;
-    int size, class;
-    uint32_t key; /* of the shape */
-};
-
 /* Batches with equal rows differ in their number of instances. */
-static struct place place_of_problem(const struct xg_problem *call)
+static struct xg_feedback_place place_of_problem(const struct xg_problem *call)
 {
     const double mnk = (double)call->m * (double)call->n * (double)call->k;
-    struct place at = {.kind = xg_problem_kind(call),
-                       .forms = XG_FEEDBACK_FORMS,
-                       .prior = XG_TUNING_PRIOR_VOTES,
-                       .inherits = true};
+    struct xg_feedback_place at = {
+        .kind = xg_problem_kind(call), .forms = XG_FEEDBACK_FORMS, .prior = XG_TUNING_PRIOR_VOTES};
     at.first = at.kind * XG_FEEDBACK_FLOPS * XG_FEEDBACK_FORMS;
     at.size = size_class(mnk, XG_TUNING_FLOOR_LEAST_MNK);
     at.class = at.first + at.size * at.forms + form_of(call);
@@ -89,13 +78,13 @@ static struct place place_of_problem(const struct xg_problem *call)
 }
 
 /* The model errs differently on SYEV and GESVD, and without all vectors. */
-static struct place place_of_routine(const struct xg_routine *call)
+static struct xg_feedback_place place_of_routine(const struct xg_routine *call)
 {
     const int64_t values = call->operand[XG_SLOT_W].rows;
     const int all = call->vectors && values >= xg_min_i64(call->m, call->n);
     const int number =
         (((int)call->name * XG_TYPE_COUNT + (int)call->type) * 2 + call->rotates) * 2 + all;
-    struct place at = {
+    struct xg_feedback_place at = {
         .kind = XG_KIND_COUNT + number, .forms = 1, .prior = XG_TUNING_ROUTINE_VOTES};
     at.first = (XG_KIND_COUNT * XG_FEEDBACK_FORMS + number) * XG_FEEDBACK_FLOPS;
     at.size = size_class(xg_routine_flops(call), XG_ROUTINE_FLOPS_FLOOR);
@@ -104,7 +93,7 @@ static struct place place_of_routine(const struct xg_routine *call)
     return at;
 }
 
-static struct place place_of(const struct xg_call *call)
+struct xg_feedback_place xg_feedback_place(const struct xg_call *call)
 {
     return call->problem ? place_of_problem(call->problem) : place_of_routine(call->routine);
 }
@@ -150,12 +139,11 @@ static float blend(const struct xg_correction *correction, float above)
 }
 
 double xg_feedback_scale(const struct xg_feedback *feedback, enum xg_side side,
-                         const struct xg_call *call)
+                         const struct xg_feedback_place *at)
 {
-    const struct place at = place_of(call);
-    const struct xg_feedback_shape *shape = find_shape(feedback, at.key);
+    const struct xg_feedback_shape *shape = find_shape(feedback, at->key);
     float ratio =
-        blend(&feedback->classes[side][at.class], feedback->common[side][at.kind][at.size]);
+        blend(&feedback->classes[side][at->class], feedback->common[side][at->kind][at->size]);
     if (shape)
         ratio = blend(&shape->times[side], ratio);
     return exp((double)ratio);
@@ -185,8 +173,8 @@ void xg_correction_add(struct xg_correction *correction, float above, float log_
 }
 
 /* The median over a kind's classes of about this size; prior has some votes too. */
-static float common_of(const struct xg_correction *classes, const struct place *at, int size,
-                       float prior)
+static float common_of(const struct xg_correction *classes, const struct xg_feedback_place *at,
+                       int size, float prior)
 {
     float votes[3 * XG_FEEDBACK_FORMS + XG_TUNING_PRIOR_VOTES] = {prior, prior};
     int count = at->prior, begin = size > 0 ? size - 1 : 0;
@@ -203,38 +191,37 @@ static float common_of(const struct xg_correction *classes, const struct place *
 }
 
 void xg_feedback_observe(struct xg_feedback *feedback, enum xg_side side,
-                         const struct xg_call *call, double predicted_s, double seconds)
+                         const struct xg_feedback_place *at, double predicted_s, double seconds)
 {
     if (!(seconds > 0.0) || !isfinite(seconds) || !(predicted_s > 0.0))
         return;
-    const struct place at = place_of(call);
     float log_ratio = (float)log(seconds / predicted_s);
     log_ratio = fmaxf(fminf(log_ratio, XG_TUNING_RATIO_MAX), -XG_TUNING_RATIO_MAX);
-    float *common = feedback->common[side][at.kind];
-    struct xg_correction *class = &feedback->classes[side][at.class];
-    struct xg_correction *shape = &take_shape(feedback, at.key)->times[side];
-    xg_correction_add(shape, blend(class, common[at.size]), log_ratio);
+    float *common = feedback->common[side][at->kind];
+    struct xg_correction *class = &feedback->classes[side][at->class];
+    struct xg_correction *shape = &take_shape(feedback, at->key)->times[side];
+    xg_correction_add(shape, blend(class, common[at->size]), log_ratio);
     struct xg_correction before = *class;
-    xg_correction_add(class, common[at.size], log_ratio);
+    xg_correction_add(class, common[at->size], log_ratio);
     float change = fabsf(class->log_ratio - before.log_ratio);
     bool moved = before.weight == 0.0f || change > XG_TUNING_VOTE_CHANGE;
     for (int i = 0; i < XG_FEEDBACK_FLOPS && moved; i++)
-        common[i] = common_of(&feedback->classes[side][at.first], &at, i,
-                              at.inherits && i > 0 ? common[i - 1] : 0.0f);
+        common[i] = common_of(&feedback->classes[side][at->first], at, i,
+                              at->forms > 1 && i > 0 ? common[i - 1] : 0.0f);
 }
 
 void xg_feedback_account(struct xg_feedback *feedback, enum xg_side side,
-                         const struct xg_call *call, double seconds)
+                         const struct xg_feedback_place *at, double seconds)
 {
-    struct xg_feedback_shape *shape = take_shape(feedback, place_of(call).key);
+    struct xg_feedback_shape *shape = take_shape(feedback, at->key);
     double rarer = 1.0 + shape->failed[side];
     shape->credit_s[side] += XG_TUNING_TRIAL_SHARE * seconds / (rarer * rarer);
 }
 
-bool xg_feedback_dares(struct xg_feedback *feedback, enum xg_side side, const struct xg_call *call,
-                       double extra_s)
+bool xg_feedback_tries(struct xg_feedback *feedback, enum xg_side side,
+                       const struct xg_feedback_place *at, double extra_s)
 {
-    struct xg_feedback_shape *shape = take_shape(feedback, place_of(call).key);
+    struct xg_feedback_shape *shape = take_shape(feedback, at->key);
     if (shape->credit_s[side] <= 0.0 || shape->credit_s[side] < extra_s)
         return false;
     shape->credit_s[side] = 0.0;
@@ -242,18 +229,17 @@ bool xg_feedback_dares(struct xg_feedback *feedback, enum xg_side side, const st
 }
 
 void xg_feedback_end_trial(struct xg_feedback *feedback, enum xg_side side,
-                           const struct xg_call *call, double extra_s, bool better)
+                           const struct xg_feedback_place *at, double extra_s, bool better)
 {
-    struct xg_feedback_shape *shape = take_shape(feedback, place_of(call).key);
+    struct xg_feedback_shape *shape = take_shape(feedback, at->key);
     shape->failed[side] = better ? 0 : shape->failed[side] + 1;
     if (better)
         shape->credit_s[side] += extra_s;
 }
 
 double xg_feedback_weight(const struct xg_feedback *feedback, enum xg_side side,
-                          const struct xg_call *call)
+                          const struct xg_feedback_place *at)
 {
-    const struct place at = place_of(call);
-    const struct xg_feedback_shape *shape = find_shape(feedback, at.key);
-    return (double)(shape ? shape->times[side].weight : feedback->classes[side][at.class].weight);
+    const struct xg_feedback_shape *shape = find_shape(feedback, at->key);
+    return (double)(shape ? shape->times[side].weight : feedback->classes[side][at->class].weight);
 }

@@ -61,33 +61,44 @@ struct xg_feedback {
  * shapes of two kinds may share a key. */
 uint32_t xg_feedback_key(int kind, int64_t m, int64_t n, int64_t k);
 
-/* The factor for a prediction. A problem's m, n, k >= 1, here and below. */
-double xg_feedback_scale(const struct xg_feedback *feedback, enum xg_side side,
-                         const struct xg_call *call);
+/* Where a call is in the tables. */
+struct xg_feedback_place {
+    int kind, first, forms; /* its kind's first class, and classes of a size */
+    int prior;              /* votes of the smaller size or, of a routine, of the model */
+    int size, class;
+    uint32_t key; /* of the shape */
+};
 
-/* Learns that *call took `seconds`; predicted_s is the prediction without the factor. Times that
+/* A problem's m, n, k >= 1. */
+struct xg_feedback_place xg_feedback_place(const struct xg_call *call);
+
+/* The factor for a prediction. */
+double xg_feedback_scale(const struct xg_feedback *feedback, enum xg_side side,
+                         const struct xg_feedback_place *at);
+
+/* Learns that a call took `seconds`; predicted_s is the prediction without the factor. Times that
  * are not positive and finite are ignored. The caller locks. */
 void xg_feedback_observe(struct xg_feedback *feedback, enum xg_side side,
-                         const struct xg_call *call, double predicted_s, double seconds);
+                         const struct xg_feedback_place *at, double predicted_s, double seconds);
 
 /* Notes that the shape ran on that side for `seconds`, which earns trials of the other side. */
 void xg_feedback_account(struct xg_feedback *feedback, enum xg_side side,
-                         const struct xg_call *call, double seconds);
+                         const struct xg_feedback_place *at, double seconds);
 
 /*
  * True if the shape's time on this side has earned a trial of the other side that is expected to
  * cost extra_s; the credit is then spent. Trials take at most a fiftieth of the time, and less
  * after failures: after n failed trials in a row the time earns 1 / (n + 1)^2 of that.
  */
-bool xg_feedback_dares(struct xg_feedback *feedback, enum xg_side side, const struct xg_call *call,
-                       double extra_s);
+bool xg_feedback_tries(struct xg_feedback *feedback, enum xg_side side,
+                       const struct xg_feedback_place *at, double extra_s);
 
 /* Notes the end of a trial. If the other side was better than this one, the credit comes back. */
 void xg_feedback_end_trial(struct xg_feedback *feedback, enum xg_side side,
-                           const struct xg_call *call, double extra_s, bool better);
+                           const struct xg_feedback_place *at, double extra_s, bool better);
 
 /* The weight of the observations of the shape, or of its class if the shape is new; at most 5. */
 double xg_feedback_weight(const struct xg_feedback *feedback, enum xg_side side,
-                          const struct xg_call *call);
+                          const struct xg_feedback_place *at);
 
 #endif

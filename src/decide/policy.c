@@ -42,10 +42,11 @@ static void predict(struct xg_policy *policy, const struct xg_conf *conf,
     ask_model(policy, conf, call, decision);
     decision->cpu_s = decision->model_s[XG_SIDE_CPU];
     decision->gpu_s = decision->model_s[XG_SIDE_GPU];
+    decision->known = xg_feedback_place(call);
     if (conf->reproducible)
         return;
-    decision->cpu_s *= xg_feedback_scale(&policy->feedback, XG_SIDE_CPU, call);
-    decision->gpu_s *= xg_feedback_scale(&policy->feedback, XG_SIDE_GPU, call);
+    decision->cpu_s *= xg_feedback_scale(&policy->feedback, XG_SIDE_CPU, &decision->known);
+    decision->gpu_s *= xg_feedback_scale(&policy->feedback, XG_SIDE_GPU, &decision->known);
     double slice_s = decision->loops_s / XG_TUNING_LOOP_SLICES;
     decision->gpu_s += decision->loops_s + (now->state != XG_ENGINE_READY ? slice_s : 0.0);
 }
@@ -72,9 +73,9 @@ bool xg_policy_is_settled(const struct xg_policy *policy, const struct xg_conf *
     return call->problem && !conf->reproducible && decision->cpu_s < XG_TUNING_SETTLED_S &&
            decision->gpu_s >= XG_TUNING_GPU_FRACTION * decision->cpu_s &&
            !(decision->wakes && policy->phase.side == XG_SIDE_GPU) &&
-           xg_feedback_weight(feedback, XG_SIDE_CPU, call) >= XG_TUNING_SURE_WEIGHT &&
+           xg_feedback_weight(feedback, XG_SIDE_CPU, &decision->known) >= XG_TUNING_SURE_WEIGHT &&
            (!ready || decision->gpu_s > XG_TUNING_SETTLED_RATIO * decision->cpu_s ||
-            xg_feedback_weight(feedback, XG_SIDE_GPU, call) >= XG_TUNING_SURE_WEIGHT);
+            xg_feedback_weight(feedback, XG_SIDE_GPU, &decision->known) >= XG_TUNING_SURE_WEIGHT);
 }
 
 /* The side of a product that wakes threads: its phase's, unless the CPU saves more than waking its
@@ -122,7 +123,7 @@ static enum xg_side choose(struct xg_policy *policy, const struct xg_call *call,
     }
     double extra_s = trial_s(policy, side, decision, spins_s);
     decision->reason = side == faster ? XG_REASON_MODEL : XG_REASON_PHASE;
-    if (!xg_feedback_dares(&policy->feedback, side, call, extra_s))
+    if (!xg_feedback_tries(&policy->feedback, side, &decision->known, extra_s))
         return side;
     decision->reason = XG_REASON_TRIAL;
     decision->trial_s = extra_s;
@@ -217,8 +218,8 @@ static bool is_disturbed(const struct xg_policy *policy, const struct xg_call *c
 {
     if (!call->problem || xg_phase_spins_s(&policy->phase, decision->begin_s) == 0.0)
         return false;
-    return seconds >=
-           decision->model_s[XG_SIDE_GPU] * xg_feedback_scale(&policy->feedback, XG_SIDE_GPU, call);
+    return seconds >= decision->model_s[XG_SIDE_GPU] *
+                          xg_feedback_scale(&policy->feedback, XG_SIDE_GPU, &decision->known);
 }
 
 static void learn(struct xg_policy *policy, enum xg_side side, const struct xg_call *call,
@@ -227,23 +228,24 @@ static void learn(struct xg_policy *policy, enum xg_side side, const struct xg_c
     double predicted_s = decision->model_s[side];
     if (side == XG_SIDE_GPU && is_disturbed(policy, call, decision, seconds))
         return;
-    xg_feedback_observe(&policy->feedback, side, call, predicted_s, seconds);
+    xg_feedback_observe(&policy->feedback, side, &decision->known, predicted_s, seconds);
     if (side == XG_SIDE_CPU && call->problem && xg_policy_mnk(call->problem) <= XG_TUNING_FLOOR_MNK)
         xg_correction_add(&policy->small, 0.0f, (float)log(seconds / predicted_s));
 }
 
 /* A trial spends what the other side has earned; every other product earns. */
-static void account(struct xg_policy *policy, enum xg_side side, const struct xg_call *call,
-                    const struct xg_decision *decision, double seconds)
+static void account(struct xg_policy *policy, enum xg_side side, const struct xg_decision *decision,
+                    double seconds)
 {
     enum xg_side decided = decision->place == XG_PLACE_CPU ? XG_SIDE_CPU : XG_SIDE_GPU;
     if (decision->reason != XG_REASON_TRIAL || side != decided) {
-        xg_feedback_account(&policy->feedback, side, call, seconds);
+        xg_feedback_account(&policy->feedback, side, &decision->known, seconds);
         return;
     }
     double other_s = side == XG_SIDE_CPU ? decision->gpu_s : decision->cpu_s;
     double all_s = seconds + (side == XG_SIDE_CPU ? xg_phase_disturbs_s(&policy->phase) : 0.0);
-    xg_feedback_end_trial(&policy->feedback, other(side), call, decision->trial_s, all_s < other_s);
+    xg_feedback_end_trial(&policy->feedback, other(side), &decision->known, decision->trial_s,
+                          all_s < other_s);
 }
 
 void xg_policy_observe(struct xg_policy *policy, enum xg_side side, const struct xg_call *call,
@@ -260,8 +262,7 @@ void xg_policy_observe(struct xg_policy *policy, enum xg_side side, const struct
     };
     if (teaches(call->problem) && seconds > 0.0 && isfinite(seconds) && decision->cpu_s > 0.0) {
         learn(policy, side, call, decision, seconds);
-        account(policy, side, call, decision,
-                loops_s + fmin(seconds, XG_TUNING_STOPPED * expected_s));
+        account(policy, side, decision, loops_s + fmin(seconds, XG_TUNING_STOPPED * expected_s));
     }
     if (decision->wakes)
         xg_phase_observe(&policy->phase, &product);

@@ -31,8 +31,8 @@ static const struct interpreter interpreters[] = {
 };
 
 /* Interpreters whose arguments are not understood here. */
-static const char *const opaque[] = {"java", "node",  "ruby",  "dotnet", "mono", "lua",
-                                     "php",  "tclsh", "guile", "ld-",    "sh",   "bash"};
+static const char *const opaque[] = {"java",  "node",  "ruby", "dotnet", "mono", "lua", "php",
+                                     "tclsh", "guile", "ld-",  "sh",     "bash", "dash"};
 
 /* Modules that other processes start, as workers or for a notebook. */
 static const char *const workers[] = {

@@ -90,10 +90,3 @@ struct xg_cpu_exact xg_cpu_exact(const struct xg_problem *p, int64_t i, int64_t 
     loops[p->type].exact(&instance, i % each, j, c0, &sum);
     return sum;
 }
-
-double xg_cpu_element(const struct xg_problem *p, int64_t i, int64_t j, float c0, double *magnitude)
-{
-    struct xg_cpu_exact exact = xg_cpu_exact(p, i, j, &c0);
-    *magnitude = (double)exact.magnitude;
-    return (double)exact.re;
-}

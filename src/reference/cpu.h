@@ -21,8 +21,4 @@ struct xg_cpu_exact {
 /* c0: C[i,j] before the call, an element of p's type; not read when beta is 0. */
 struct xg_cpu_exact xg_cpu_exact(const struct xg_problem *p, int64_t i, int64_t j, const void *c0);
 
-/* The same for XG_TYPE_S, rounded to double precision. */
-double xg_cpu_element(const struct xg_problem *p, int64_t i, int64_t j, float c0,
-                      double *magnitude);
-
 #endif

@@ -60,8 +60,25 @@ for name in "$tmp/fifo" /dev/null; do
     computes "XGEMM_TAPE=$name" preloaded XGEMM_MODE=cpu XGEMM_TAPE="$name"
     grep -q "XGEMM_TAPE=$name" "$tmp/err" || fail "XGEMM_TAPE=$name: no message"
 done
-mkdir -p "$tmp/cache/xgemm"
-computes "a cache of FIFOs" preloaded XGEMM_MODE=auto XGEMM_STATS=1 XDG_CACHE_HOME="$tmp/cache"
+# The cache: the calibration, whose name doctor knows; what is remembered; and the cost of waking
+# threads, for which the library looks when OpenBLAS asks for its variable, if there is a device.
+interposer
+cat >"$tmp/asks.c" <<'END'
+#include <stdlib.h>
+__attribute__((constructor)) static void ask(void)
+{
+    (void)getenv("OPENBLAS_THREAD_TIMEOUT");
+}
+END
+$CC -shared -fPIC -o "$tmp/asks.so" "$tmp/asks.c" || exit 99
+cache=$tmp/cache/xgemm
+XDG_CACHE_HOME="$tmp/cache" "$builddir/tools/xgemm-doctor" --json="$tmp/json" "$tmp/c" own 5 >"$tmp/out" 2>&1
+calibration=$(sed -n 's/.*"cpu_file":"\([^"]*\)".*/\1/p' "$tmp/json")
+mkdir -p "$cache/history"
+mkfifo "$calibration" "$cache/history/key" $(printf "$cache/wake-%02x\n" $(seq 0 255)) || exit 99
+computes "a cache of FIFOs" timeout -s KILL 20 env -u XGEMM_HISTORY -u OPENBLAS_THREAD_TIMEOUT XT_FILES='0 /dev/dxg' \
+    LD_PRELOAD="$preload:$tmp/interpose.so:$tmp/asks.so" XGEMM_STATS=1 XDG_CACHE_HOME="$tmp/cache"
+grep -q "ignoring $calibration: " "$tmp/err" || fail_with "a cache of FIFOs: the calibration is none" "$tmp/err"
 
 # A library that takes for ever to load, as on a dead file system: signals end the program.
 cat >"$tmp/slow.c" <<'END'

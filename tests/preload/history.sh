@@ -31,6 +31,13 @@ keeps() {
     *) fail "$1: $kept" ;;
     esac
 }
+# tool PATTERN [--forget] PROGRAM [ARGUMENT...]
+tool() {
+    told=$1
+    shift
+    PATH="$tmp/bin:$PATH" "$builddir/tools/xgemm-run" history "$@" >"$tmp/told" 2>&1
+    grep -q "$told" "$tmp/told" || fail "history $*: $(cat "$tmp/told")"
+}
 
 ran "$program" 0
 started && fail "an unknown program starts the GPU when it is loaded"
@@ -57,6 +64,8 @@ for record in "1600 3 0" "1600 -200 0" "1600 0 1" "300 0 0"; do
     plant $record
     ran "$program" 0
     started && fail "a record that does not count: $record"
+    tool 'nothing starts early' "$program"
+    tool ' no$' "$program"
 done
 for setting in XGEMM_HISTORY=off XGEMM_REPRODUCIBLE=1 XGEMM_MODE=cpu; do
     plant 1600 0 0
@@ -75,6 +84,7 @@ for bar in fork:1 set:2; do
     keeps "$bar" "gain * bars ${bar#*:} *"
     ran "$program" 0
     started && fail "the GPU starts early in spite of $bar"
+    tool 'nothing starts early until --forget' "$program"
 done
 
 # The same if the GPU has started early, but no call has used it.
@@ -100,6 +110,31 @@ done
 wait
 [ "$(cat "$tmp"/out.* | sort -u)" = right ] || fail "eight at once: $(cat "$tmp"/out.*)"
 [ -z "$(find "$tmp/cache" -name '*.new')" ] || fail "a file is left behind"
+
+# What a script names is found: its interpreter, and the program that R starts.
+mkdir -p "$tmp/bin" "$tmp/lib/R/bin/exec"
+cp "$tmp/program" "$tmp/lib/R/bin/exec/R"
+printf '#!/bin/sh\nexec "%s" "$@"\n' "$tmp/lib/R/bin/exec/R" >"$tmp/bin/R"
+printf '#!/usr/bin/env -S LC_ALL=C R --no-echo\n' >"$tmp/1.R"
+printf '#!/bin/sh\n' >"$tmp/bin/shell"
+printf '#! %s/bin/nowhere 1\n' "$tmp" >"$tmp/bin/lost"
+cp "$tmp/program" "$tmp/bin/Rscript"
+cd "$tmp"
+chmod +x bin/* 1.R
+tool 'Nothing is remembered' R 1.R
+ran "$tmp/bin/R" 1.R
+for words in "$program" "R --no-echo 1.R x" "Rscript 1.R" ./1.R; do
+    tool 'they begin when its BLAS is loaded' $words
+done
+number=$(sed -n '2s/ .*//p' "$tmp/told")
+tool 'not told apart' R -e 1
+tool 'not told apart' shell
+tool "$tmp/bin/nowhere: not found" lost
+tool 'nowhere: not found' nowhere
+tool "$number" "$number"
+tool Forgotten --forget R 1.R
+tool 'Nothing is remembered' ./1.R
+cd - >/dev/null
 
 # Damage: the program is right, and nothing starts.
 for file in "$tmp"/cache/xgemm/history/[0-9]*; do

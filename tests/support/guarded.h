@@ -184,9 +184,9 @@ static inline double fx_error(const struct fx_product *p, int64_t stride)
             continue;
         float c0 = p->c_before[FX_GUARD + i * call->ldc + j],
               c = ((float *)call->c)[i * call->ldc + j];
-        double scale, exact = xg_cpu_element(call, i, j, c0, &scale);
-        double bound = (double)(call->k + 3) * 0x1p-24 * scale + 0x1p-149;
-        double error = fabs((double)c - exact) / bound;
+        const struct xg_cpu_exact exact = xg_cpu_exact(call, i, j, &c0);
+        double bound = (double)(call->k + 3) * 0x1p-24 * (double)exact.magnitude + 0x1p-149;
+        double error = fabs((double)c - (double)exact.re) / bound;
         if (!(error <= worst))
             worst = error;
         if (isnan(worst))

@@ -31,7 +31,6 @@ static void test_unread(void)
 {
     float c[4] = {NAN, INFINITY, 1.0f, 2.0f};
     struct xg_problem call = {.m = 2, .n = 2, .k = 5, .lda = 5, .ldb = 2, .ldc = 2, .c = c};
-    double scale;
 
     xg_cpu_compute(&call);
     XT_CHECK(c[0] == 0.0f && c[1] == 0.0f && c[2] == 0.0f && c[3] == 0.0f, "alpha 0, beta 0");
@@ -43,7 +42,8 @@ static void test_unread(void)
     XT_CHECK(c[0] == 6.0f && c[1] == 0.0f, "k 0: %g", (double)c[0]);
     call.k = 5;
     call.alpha = 0.0f;
-    XT_CHECK(xg_cpu_element(&call, 0, 0, 3.0f, &scale) == 6.0 && scale == 6.0, "element");
+    const struct xg_cpu_exact exact = xg_cpu_exact(&call, 0, 0, &(float){3.0f});
+    XT_CHECK(exact.re == 6.0L && exact.magnitude == 6.0L, "element");
 }
 
 /* A small problem of the kind. The form chooses triangle, side and transposes. */
@@ -135,17 +135,16 @@ static void test_special(void)
     }
 }
 
-/* xg_cpu_element, on sums with known values. */
-static void test_element(void)
+/* Exact elements, on sums with known values. */
+static void test_exact(void)
 {
     float a[3] = {0x1p24f, 1.0f, -0x1p24f}, b[3] = {1.0f, 1.0f, 1.0f}, c[1] = {9.0f};
     struct xg_problem call = xt_problem(XG_TYPE_S, 1, 1, 3, false, true, a, b, c);
-    double scale;
     call.alpha = -2;
     call.beta = 0.5;
-    const double exact = xg_cpu_element(&call, 0, 0, 4.0f, &scale);
-    XT_CHECK(exact == -2.0 * 1.0 + 0.5 * 4.0, "%g", exact);
-    XT_CHECK(scale == 2.0 * (0x1p25 + 1.0) + 2.0, "%g", scale);
+    const struct xg_cpu_exact exact = xg_cpu_exact(&call, 0, 0, &(float){4.0f});
+    XT_CHECK(exact.re == -2.0L * 1.0L + 0.5L * 4.0L, "%Lg", exact.re);
+    XT_CHECK(exact.magnitude == 2.0L * (0x1p25L + 1.0L) + 2.0L, "%Lg", exact.magnitude);
     XT_CHECK(c[0] == 9.0f, "C is not touched");
 }
 
@@ -155,6 +154,6 @@ int main(void)
     test_unread();
     test_kinds();
     test_special();
-    test_element();
+    test_exact();
     return xt_done();
 }

@@ -49,6 +49,7 @@ static void test_classify(void)
         {"/usr/bin/octave-cli --eval 1", XG_PROGRAM_NONE, NULL},
         {"/usr/bin/perl -I lib x.pl", XG_PROGRAM_SCRIPT, "x.pl"},
         {"/usr/bin/java -jar x.jar", XG_PROGRAM_NONE, NULL},
+        {"/usr/bin/dash x", XG_PROGRAM_NONE, NULL},
         {"/home/me/RooFit x", XG_PROGRAM_ALONE, NULL},
         {"/home/me/solve x 3", XG_PROGRAM_ALONE, NULL},
     };

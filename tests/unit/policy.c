@@ -57,6 +57,7 @@ static struct xg_decision model_of(const struct xg_problem *call)
     double gpu_s = xg_model_gpu_seconds(&policy.model, XG_MATH_ACCURATE, call);
     return (struct xg_decision){.reason = XG_REASON_MODEL,
                                 .begin_s = clock_s,
+                                .known = xg_feedback_place(&(struct xg_call){.problem = call}),
                                 .cpu_s = cpu_s,
                                 .gpu_s = gpu_s,
                                 .model_s = {cpu_s, gpu_s}};
@@ -286,8 +287,7 @@ static void know(const struct xg_problem *call, double gpu)
         observe(XG_SIDE_GPU, call, &none, gpu * none.cpu_s);
     }
     for (int side = 0; side < XG_SIDE_COUNT; side++)
-        xg_feedback_dares(&policy.feedback, (enum xg_side)side, &(struct xg_call){.problem = call},
-                          0.0);
+        xg_feedback_tries(&policy.feedback, (enum xg_side)side, &none.known, 0.0);
 }
 
 /* A reason names what has decided: the product's own times, or the products around it. */

@@ -47,8 +47,7 @@ static double bound_of(const struct fx_product *product, int64_t i, int64_t j)
 {
     const struct xg_problem *p = &product->call;
     float c0 = p->beta == 0 ? 0 : product->c_before[FX_GUARD + i * p->ldc + j];
-    double scale;
-    xg_cpu_element(p, i, j, c0, &scale);
+    double scale = (double)xg_cpu_exact(p, i, j, &c0).magnitude;
     double old = fabs((double)p->beta * (double)c0);
     return ((double)(p->k + 12) * (scale - old) + 4 * old) * 0x1p-24;
 }
@@ -62,8 +61,7 @@ static void compute(struct fx_product *product)
     for (int64_t i = 0; i < p->m; i++)
         for (int64_t j = 0; j < p->n; j++) {
             float c0 = product->c_before[FX_GUARD + i * p->ldc + j];
-            double scale;
-            ((float *)p->c)[i * p->ldc + j] = (float)xg_cpu_element(p, i, j, c0, &scale);
+            ((float *)p->c)[i * p->ldc + j] = (float)xg_cpu_exact(p, i, j, &c0).re;
         }
 }
 
