@@ -30,6 +30,13 @@ static void count_call(int signal, siginfo_t *info, void *context)
     number = info->si_syscall;
 }
 
+/* The call that pause() makes. */
+#ifdef SYS_pause
+#define PAUSE SYS_pause
+#else
+#define PAUSE SYS_ppoll
+#endif
+
 /* From now on system calls of this thread are counted and not made. Exceptions are reads of the
  * clock, for which some machines have no other way, and calls that wait for the end of the process.
  * False: the system has no filters, or a sanitizer makes calls of its own. */
@@ -42,7 +49,7 @@ static bool trap_calls(void)
         FILTER_NUMBER,
         FILTER_ALLOW(SYS_clock_gettime),
         FILTER_ALLOW(SYS_rt_sigreturn),
-        FILTER_ALLOW(SYS_pause),
+        FILTER_ALLOW(PAUSE),
         FILTER_ALLOW(SYS_futex),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
     };
