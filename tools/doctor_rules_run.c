@@ -38,7 +38,8 @@ DOCTOR_RULE(find_nothing)
     bool wants = false;
     if (!is_within_reach(facts) || !facts->run.told || !facts->run.preloaded ||
         facts->run.account.row_count > 0 || facts->run.unaccounted ||
-        doctor_names_any(&facts->program.inside) || doctor_children_are_lost(facts) ||
+        doctor_names_any(&facts->program.inside) || facts->program.nameless ||
+        doctor_children_are_lost(facts) ||
         (facts->program.lapack && !facts->system.lapack)) /* lapack.off explains it */
         return;
     for (int i = 0; i < facts->object_count; i++) {
