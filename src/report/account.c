@@ -470,6 +470,18 @@ static void print_spin(const struct xg_account *account, FILE *out)
                 1e3 * account->longest_spin_s);
 }
 
+/* Says how to get cuSOLVER if a routine lacked it. */
+static void print_solver(const struct xg_account *account, FILE *out)
+{
+    bool lacked = false;
+    for (int i = 0; i < account->row_count; i++)
+        lacked |= account->rows[i].reason == XG_REASON_SOLVER;
+    if (lacked)
+        fputs("  no cuSOLVER here: pip install 'xgemm-shim[lapack]' or nvidia-cusolver\n"
+              "  (drivers older than 580: 'xgemm-shim[lapack-cuda12]', nvidia-cusolver-cu12)\n",
+              out);
+}
+
 void xg_account_print(const struct xg_account *account, FILE *out)
 {
     if (account->row_count == 0)
@@ -478,5 +490,6 @@ void xg_account_print(const struct xg_account *account, FILE *out)
     print_shapes(account, out);
     print_verified(account, out);
     print_spin(account, out);
+    print_solver(account, out);
     xg_account_print_absence(account, "  ", out);
 }

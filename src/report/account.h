@@ -18,7 +18,7 @@
 #define XG_ACCOUNT_MAGIC "xgacct\n"
 
 enum {
-    XG_ACCOUNT_VERSION = 4, /* version 3 had fewer reasons, 2 shorter names, 1 fewer rows */
+    XG_ACCOUNT_VERSION = 5, /* versions 4 and 3 had fewer reasons, 2 shorter names, 1 fewer rows */
     XG_ACCOUNT_ROWS = 256,
     XG_ACCOUNT_SHAPES = 1024,
     XG_ACCOUNT_TEXT = 40,
@@ -64,7 +64,7 @@ struct xg_account {
 _Static_assert(sizeof(struct xg_account_row) == 88 && sizeof(struct xg_account_shape) == 136 &&
                    sizeof(struct xg_account) ==
                        160 + 88 * XG_ACCOUNT_ROWS + 136 * XG_ACCOUNT_SHAPES,
-               "the layout of version 4");
+               "the layout of version 5");
 
 /* The parts of an account that a call has changed besides the head; shape -1: no shape. */
 struct xg_account_change {

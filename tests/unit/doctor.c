@@ -278,8 +278,8 @@ static void provoke_run(void)
     PROVOKE("run.operation", NOTE, set_row(XG_REASON_OPERATION));
     PROVOKE("run.kernel", MEND, set_row(XG_REASON_KERNEL));
     PROVOKE("run.cublas", MEND, set_row(XG_REASON_KERNEL); facts.run.cublas_file[0] = '/');
-    PROVOKE("run.cusolver", MEND, set_row(XG_REASON_KERNEL); set_symbol("dgesv_"));
-    PROVOKE("run.cusolver-closed", MEND, set_row(XG_REASON_KERNEL); set_symbol("dgesv_");
+    PROVOKE("run.cusolver", MEND, set_row(XG_REASON_SOLVER); set_symbol("dgesv_"));
+    PROVOKE("run.cusolver-closed", MEND, set_row(XG_REASON_SOLVER); set_symbol("dgesv_");
             facts.run.cusolver_file[0] = '/');
     PROVOKE("run.declined", NOTE, set_row(XG_REASON_ROUTINE); set_symbol("dgesv_"));
     PROVOKE("run.degenerate", NOTE, set_row(XG_REASON_DEGENERATE));
