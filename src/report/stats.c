@@ -316,7 +316,7 @@ static void print_account(struct xg_account *printed, FILE *out)
     /* The program has ended, so the driver may be asked now whether there is a device. */
     if (xg_account_absence(printed) == XG_REASON_EARNING)
         xg_account_explain(printed, xg_absence_find(XG_ABSENCE_DRIVER));
-    xg_account_print(printed, out);
+    xg_account_print(printed, 0, out);
 }
 
 void xg_stats_print(FILE *out)
