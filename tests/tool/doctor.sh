@@ -118,13 +118,13 @@ env "$fake" "$doctor" >"$tmp/words"
 grep -q '^GPU$' "$tmp/words" && grep -q '^Findings$' "$tmp/words" || fail "in words: no sections"
 grep -q 'Remedy: ' "$tmp/words" || fail "in words: no remedy"
 
-# The program keeps its streams, the report follows its error output, and its status is reported.
+# The program keeps its streams, the report follows its output, and its status is reported.
 printf '#!/bin/sh\ncat\necho err >&2\nexit 5\n' >"$tmp/script" && chmod +x "$tmp/script"
 echo in | env "$fake" "$doctor" "$tmp/script" >"$tmp/out" 2>"$tmp/err"
 [ $? -eq $wrong ] || fail "a script: exit status"
-[ "$(cat "$tmp/out")" = in ] || fail "a script: standard streams"
-[ "$(sed 1q "$tmp/err")" = err ] || fail "a script: the report is not behind its output"
-grep -q 'ended with exit status 5' "$tmp/err" || fail "a script: its status is not told"
+[ "$(cat "$tmp/err")" = err ] || fail "a script: standard error"
+[ "$(sed 1q "$tmp/out")" = in ] || fail "a script: the report is not behind its output"
+grep -q 'ended with exit status 5' "$tmp/out" || fail "a script: its status is not told"
 
 # --- The program ----------------------------------------------------------------------------------
 

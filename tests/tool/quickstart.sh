@@ -2,6 +2,7 @@
 # The commands of quickstart build in folders of their own: none cleans or builds what another has built, and the wheel
 # is where the pages say.
 . "$srcdir/tests/preload/lib"
+needs_plain_library
 cp "$srcdir/quickstart" "$tmp" || exit 99
 mkdir -p "$tmp/bin" "$tmp/build/wheel-venv/bin"
 touch "$tmp/build/wheel-venv/complete"
@@ -28,4 +29,21 @@ for turn in 1 2; do
     grep -q "^make -C $tmp/build/all .* check VERBOSE=1$" "$tmp/log" || fail_with "quickstart check --all" "$tmp/log"
     ! grep " clean$\|-C $tmp/build \|-C $tmp/build/wheel" "$tmp/log" || fail "check --all touches another's folder"
 done
+
+# The table of the example fits a terminal, and has no speed-up where no GPU was used.
+if [ -x "$builddir/examples/products" ]; then
+    table() {
+        env XGEMM_SHIM_LIB="$XG_SO" "$@" sh "$srcdir/examples/run_main_job" "$builddir/examples/products" --rounds 1 \
+            --max-gflop 0.1 >"$tmp/out" 2>&1 || fail_with "the example" "$tmp/out"
+        sed -n '/^product /,/^2^/p' "$tmp/out" | grep '.\{81\}' && fail "the example's table is too wide"
+        grep -q '^square 64  *[CG]PU.*[0-9]$' "$tmp/out" || fail_with "the example has no table" "$tmp/out"
+    }
+    forget_settings
+    table XGEMM_MODE=cpu LD_LIBRARY_PATH="$tmp"
+    ! grep 'speed-up' "$tmp/out" || fail "a speed-up without a GPU"
+    if has_engine; then
+        table XGEMM_MODE=gpu LD_LIBRARY_PATH="$XG_FAKEDRV_DIR"
+        grep -q '^all .* [0-9.]*$' "$tmp/out" && grep -q ' speed-up$' "$tmp/out" || fail "no speed-up with a GPU"
+    fi
+fi
 exit $status
