@@ -16,7 +16,8 @@
 static void conclude(const struct xg_run *run, enum xg_place place, enum xg_reason reason)
 {
     run->record->place = place;
-    run->record->reason = reason;
+    run->record->reason =
+        run->call->routine && reason == XG_REASON_KERNEL ? XG_REASON_SOLVER : reason;
 }
 
 static void observe(const struct xg_run *run, enum xg_side side, double seconds, double now_s)

@@ -18,7 +18,7 @@ static struct doctor_finding findings[DOCTOR_FINDINGS];
 
 static struct {
     bool json;
-    const char *file; /* the report's file; NULL: a standard stream */
+    const char *file; /* the report's file; NULL: standard output */
     char **argv;      /* the program and its arguments; NULL: none */
 } options;
 
@@ -28,8 +28,7 @@ static const char usage[] =
     "Says what keeps products from the GPU, with a remedy for each finding: driver, devices, "
     "kernels,\nlink, CPU library, calibration, settings. With PROGRAM it reads the program's "
     "files, runs it with\nthe library preloaded, and says which of its calls the library sees and "
-    "where its products ran.\nStandard input and output are then the program's; the report goes to "
-    "standard error after it ends.\n"
+    "where its products ran.\nThe report follows the program's output.\n"
     "\n"
     "  --json[=FILE]  prints the report as one JSON object, or writes it to FILE\n"
     "  --list         prints all diagnoses with their remedies\n"
@@ -132,7 +131,7 @@ static FILE *open_report(void)
 
 static bool write_report(int count)
 {
-    FILE *out = options.file ? open_report() : options.argv ? stderr : stdout;
+    FILE *out = options.file ? open_report() : stdout;
     if (!out)
         return false;
     if (options.json)

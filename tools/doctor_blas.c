@@ -51,16 +51,31 @@ static void ask_version(void *library, char version[160])
         version[--length] = '\0';
 }
 
-/* Whether xgemm-run decides how long the threads spin, as it does in tools/settings.c. */
-static bool is_decided(enum shim_pool pool)
+/* The variables that decide how long the threads of a pool spin, in the order in which they count;
+ * xgemm-run sets none of a pool that has one (tools/settings.c). */
+static const struct {
+    enum shim_pool pool;
+    const char *name;
+} spin_variables[] = {
+    {SHIM_POOL_OPENBLAS, SHIM_POOLS_POWER}, {SHIM_POOL_GOMP, SHIM_POOLS_ROUNDS},
+    {SHIM_POOL_GOMP, "OMP_WAIT_POLICY"},    {SHIM_POOL_KMP, "KMP_BLOCKTIME"},
+    {SHIM_POOL_KMP, "OMP_WAIT_POLICY"},     {SHIM_POOL_MKL, "KMP_BLOCKTIME"},
+    {SHIM_POOL_MKL, "OMP_WAIT_POLICY"},     {SHIM_POOL_MKL, SHIM_POOLS_ROUNDS},
+};
+
+/* Writes the setting of the user that decides how long the threads spin; empty: none does. */
+static void name_spin(enum shim_pool pool, char setting[64])
 {
-    const struct xg_conf *conf = xg_conf_get();
-    if (shim_pools_wish(conf->spin, conf->mode, getenv("CUDA_VISIBLE_DEVICES"),
-                        shim_pools_have_device()) == SHIM_WISH_KEPT)
-        return false;
-    if (pool == SHIM_POOL_OPENBLAS)
-        return !getenv(SHIM_POOLS_POWER);
-    return pool == SHIM_POOL_GOMP && !getenv(SHIM_POOLS_ROUNDS) && !getenv("OMP_WAIT_POLICY");
+    for (size_t i = 0; i < sizeof spin_variables / sizeof spin_variables[0] && !*setting; i++) {
+        const char *name = spin_variables[i].name;
+        /* The library answers getenv, if the shell preloads it. */
+        const char *value = spin_variables[i].pool == pool ? secure_getenv(name) : NULL;
+        if (value)
+            doctor_text_set(setting, 64, "%s=%s", name, value);
+    }
+    if (!*setting && xg_conf_get()->spin == XG_SPINNING_KEEP &&
+        (pool == SHIM_POOL_OPENBLAS || pool == SHIM_POOL_GOMP))
+        doctor_text_set(setting, 64, "XGEMM_SPIN=keep");
 }
 
 static void ask(void *answer, const void *file)
@@ -87,7 +102,7 @@ static void ask(void *answer, const void *file)
     blas->pool = threads.pool;
     if (!secure_getenv(SHIM_POOLS_POWER)) /* as in the program */
         (void)shim_pools_answer(xg_conf_environment, NULL);
-    blas->spin_decided = is_decided(threads.pool);
+    name_spin(threads.pool, blas->spin_setting);
     blas->spin_s = threads.count && blas->threads > 1 ? shim_pools_spin_s(threads.pool) : 0;
 }
 

@@ -81,7 +81,7 @@ static const char *string_at(const char *strings, size_t strings_bytes, size_t o
 bool doctor_elf_has_names(const struct doctor_elf *elf)
 {
     return doctor_names_any(&elf->imports) || doctor_names_any(&elf->defines) ||
-           doctor_names_any(&elf->inside) || elf->mkl_inside;
+           doctor_names_any(&elf->inside) || elf->mkl_inside || elf->nameless;
 }
 
 /* Recognises libraries by a function that no other library has. Prefixes and suffixes are those of
@@ -314,6 +314,19 @@ static bool holds(const struct image *image, const char *text)
            memmem(image->bytes, image->size, text, strlen(text)) != NULL;
 }
 
+/* Whether the file has the message of a BLAS's or LAPACK's own XERBLA, which stays when strip has
+ * removed the names: of OpenBLAS, of BLIS, and of the reference libraries. */
+static bool holds_xerbla(const struct image *image)
+{
+    static const char *const messages[] = {" ** On entry to %6s parameter number ",
+                                           "** On entry to %6s, parameter number %2i ",
+                                           "' ** On entry to ', A, ' parameter number '"};
+    for (size_t i = 0; i < sizeof messages / sizeof messages[0]; i++)
+        if (holds(image, messages[i]))
+            return true;
+    return false;
+}
+
 static void read_image(const struct image *image, const char *path, struct doctor_elf *elf)
 {
     int count;
@@ -338,6 +351,7 @@ static void read_image(const struct image *image, const char *path, struct docto
     elf->mkl_inside |= !doctor_names_any(&elf->imports) && elf->vendor != DOCTOR_VENDOR_MKL &&
                        (holds(image, "Intel(R) oneAPI Math Kernel Library Version") ||
                         holds(image, "Intel(R) Math Kernel Library Version"));
+    elf->nameless = !elf->vendor && !doctor_elf_has_names(elf) && holds_xerbla(image);
 }
 
 bool doctor_elf_read(struct doctor_elf *elf, const char *path)

@@ -60,6 +60,7 @@ struct doctor_elf {
     struct doctor_names inside;     /* names inside it that the dynamic linker does not see */
     bool kit;        /* exports other names of BLAS or LAPACK too, as their libraries do */
     bool mkl_inside; /* contains MKL but is not a library of MKL */
+    bool nameless;   /* contains a BLAS or LAPACK although it has none of our names: stripped */
     enum doctor_vendor vendor;
     char **needed; /* the libraries that it needs by name */
     int needed_count;
@@ -186,6 +187,7 @@ struct doctor_program {
     bool lapack;     /* it, or an object that it loads, imports one of our names of LAPACK */
     struct doctor_names inside; /* our names that are linked into it, of BLAS if it imports none of
                                  * BLAS, and of LAPACK if it imports none of LAPACK */
+    bool nameless;              /* as in struct doctor_elf */
     struct doctor_texts missing_libraries;
 };
 
@@ -212,8 +214,8 @@ struct doctor_blas {
     int int_bytes;
     int threads; /* 0: unknown */
     enum shim_pool pool;
-    double spin_s;     /* time that its threads spin after a product */
-    bool spin_decided; /* by xgemm-run, from what waking them costs */
+    double spin_s;         /* time that its threads spin after a product */
+    char spin_setting[64]; /* NAME=VALUE that decides it; empty: xgemm-run or a default does */
 };
 
 /* --- The run ------------------------------------------------------------------------------- */

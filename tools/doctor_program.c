@@ -46,6 +46,7 @@ static void read_elf(struct doctor_program *program, const struct doctor_elf *el
     program->inside = elf->inside;
     doctor_names_join(&program->inside, &elf->defines);
     doctor_names_remove_kinds(&program->inside, &elf->imports);
+    program->nameless = elf->nameless;
     program->multiplies = doctor_elf_has_names(elf);
     program->python = !strncmp(name, "python", 6) || !strncmp(name, "pypy", 4);
     doctor_text_set(program->interpreter, sizeof program->interpreter, "%s", elf->interpreter);

@@ -191,6 +191,7 @@ static void write_object(FILE *out, const struct doctor_facts *facts,
     doctor_text_set(text, sizeof text, "%s %s%s", object->path,
                     imports                    ? "calls "
                     : doctor_names_any(&shown) ? "has "
+                    : object->elf.nameless     ? "has a BLAS or LAPACK without names"
                                                : "exports no function that this library intercepts",
                     names);
     size_t at = strlen(text);

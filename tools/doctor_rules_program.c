@@ -25,8 +25,8 @@ DOCTOR_RULE(find_inside_program)
     const struct doctor_program *program = &facts->program;
     char names[DOCTOR_TEXT_BYTES / 2];
     doctor_names_text(&program->inside, names, sizeof names);
-    if (is_found(facts) && *names && program->reach != DOCTOR_REACH_STATIC)
-        doctor_texts_add(subjects, "%s (%s)", program->path, names);
+    if (is_found(facts) && (*names || program->nameless) && program->reach != DOCTOR_REACH_STATIC)
+        doctor_texts_add(subjects, "%s (%s)", program->path, *names ? names : "names stripped");
 }
 
 DOCTOR_RULE(find_missing_libraries)
@@ -99,7 +99,17 @@ DOCTOR_RULE(find_unreached)
 /* --- Its libraries ------------------------------------------------------------------------- */
 
 /* The reason why no call, or only some calls, of an object can be seen; the first that holds. */
-enum loss { SEEN, APART, MKL_INSIDE, MKL_PARTLY, DEEPBIND, SYMBOLIC, BY_HANDLE, INSIDE };
+enum loss {
+    SEEN,
+    APART,
+    MKL_INSIDE,
+    MKL_PARTLY,
+    DEEPBIND,
+    SYMBOLIC,
+    BY_HANDLE,
+    BY_HANDLE_BESIDE, /* BY_HANDLE in a program of which other calls were seen */
+    INSIDE
+};
 
 /* Whether the object is a BLAS for other objects, and not an object that was linked with a BLAS. */
 static bool is_library(const struct doctor_object *object)
@@ -120,6 +130,21 @@ static bool is_fallback(const struct doctor_facts *facts, const struct doctor_ob
                    XG_DEFAULT_CPU_BLAS);
 }
 
+/* Whether the object is a library that one in front of it has opened: FlexiBLAS's backend, or a
+ * part of MKL behind libmkl_rt. Their calls come through the library in front. */
+static bool is_behind(const struct doctor_facts *facts, const struct doctor_object *object)
+{
+    for (int i = 0; i < facts->object_count; i++) {
+        const struct doctor_object *front = &facts->objects[i];
+        enum doctor_vendor vendor = front->elf.vendor;
+        if (front != object && (front->needed || front->wanted) &&
+            (vendor == DOCTOR_VENDOR_FLEXIBLAS ||
+             (vendor == DOCTOR_VENDOR_MKL && object->elf.vendor == DOCTOR_VENDOR_MKL)))
+            return true;
+    }
+    return false;
+}
+
 static enum loss loss_of(const struct doctor_facts *facts, const struct doctor_object *object)
 {
     const struct doctor_elf *elf = &object->elf;
@@ -134,8 +159,9 @@ static enum loss loss_of(const struct doctor_facts *facts, const struct doctor_o
     if (elf->mkl_inside)
         return taken || doctor_names_any(&elf->interposes) ? MKL_PARTLY : MKL_INSIDE;
     /* The bindings of a library's own calls say nothing about calls by other objects. */
-    if (offers && is_library(object) && !object->needed && !is_fallback(facts, object))
-        return BY_HANDLE;
+    if (offers && is_library(object) && !object->needed && !is_fallback(facts, object) &&
+        !is_behind(facts, object))
+        return facts->run.account.row_count > 0 ? BY_HANDLE_BESIDE : BY_HANDLE;
     if (taken)
         return SEEN;
     if (doctor_names_any(&past))
@@ -143,7 +169,7 @@ static enum loss loss_of(const struct doctor_facts *facts, const struct doctor_o
     if (offers && !is_library(object) && !object->main &&
         (doctor_names_any(&object->self) || elf->symbolic || doctor_names_any(&elf->protects)))
         return SYMBOLIC;
-    if (doctor_names_any(&hidden) && !object->main)
+    if ((doctor_names_any(&hidden) || elf->nameless) && !object->main)
         return INSIDE;
     return SEEN;
 }
@@ -151,7 +177,7 @@ static enum loss loss_of(const struct doctor_facts *facts, const struct doctor_o
 bool doctor_object_is_lost(const struct doctor_facts *facts, const struct doctor_object *object)
 {
     enum loss loss = loss_of(facts, object);
-    return loss != SEEN && loss != MKL_PARTLY;
+    return loss != SEEN && loss != MKL_PARTLY && loss != BY_HANDLE_BESIDE;
 }
 
 DOCTOR_RULE(find_loss)
@@ -182,22 +208,35 @@ DOCTOR_RULE(find_slow)
     }
 }
 
-/* The library whose threads spin longest, without those whose spin xgemm-run decides. detail:
- * whether they spin endlessly. */
+enum spin_cause { BY_SETTING, BY_SETTING_ENDLESSLY, BY_DEFAULT };
+
+/* What makes the threads of a library spin long, of what the user can change: xgemm-run shortens
+ * the default spin of OpenBLAS and libgomp. */
+static bool is_cause(const struct doctor_blas *blas, int cause)
+{
+    if (!(blas->spin_s >= SPIN_LONG_S))
+        return false;
+    if (!blas->spin_setting[0])
+        return cause == BY_DEFAULT && (blas->pool == SHIM_POOL_KMP || blas->pool == SHIM_POOL_MKL);
+    return cause == (blas->spin_s >= SPIN_ENDLESS_S ? BY_SETTING_ENDLESSLY : BY_SETTING);
+}
+
+/* The library whose threads spin longest for this cause. */
 DOCTOR_RULE(find_spin)
 {
     const struct doctor_blas *longest = NULL;
-    for (int i = 0; i < facts->blas_count; i++)
-        if (!facts->blas[i].spin_decided && (!longest || facts->blas[i].spin_s > longest->spin_s))
+    for (int i = 0; i < facts->blas_count && doctor_gpu_usable(facts); i++)
+        if (is_cause(&facts->blas[i], detail) &&
+            (!longest || facts->blas[i].spin_s > longest->spin_s))
             longest = &facts->blas[i];
-    if (!longest || !(longest->spin_s >= SPIN_LONG_S) ||
-        (longest->spin_s >= SPIN_ENDLESS_S) != detail)
+    if (!longest)
         return;
-    const char *name = doctor_text_basename(longest->path);
+    char time[32] = "without end";
+    const char *setting = longest->spin_setting;
     if (isfinite(longest->spin_s))
-        doctor_texts_add(subjects, "%s spin for %.3g s", name, longest->spin_s);
-    else
-        doctor_texts_add(subjects, "%s spin without end", name);
+        doctor_text_set(time, sizeof time, "for %.3g s", longest->spin_s);
+    doctor_texts_add(subjects, "%s spin %s%s%s", doctor_text_basename(longest->path), time,
+                     *setting ? " because of " : "", setting);
 }
 
 DOCTOR_FIND(find_dear_wakes, facts->system.wake_dear, "%.3g ms", 1e3 * facts->system.wake_s)
@@ -267,6 +306,11 @@ const struct doctor_diagnosis doctor_program_diagnoses[] = {
      "%s is loaded, but no loaded object imports its functions: the program takes them from that "
      "library's handle (dlsym, Python's ctypes), and this library does not see such calls.",
      "Link to that library, or look the name up with RTLD_DEFAULT."},
+    {"blas.dlsym-beside", DOCTOR_NOTE, find_loss, BY_HANDLE_BESIDE,
+     "%s is loaded, but no loaded object imports its functions. If the program also takes "
+     "functions "
+     "from that library's handle (dlsym, Python's ctypes), this library does not see those calls.",
+     "No action is needed if all products of the program are listed below."},
     {"blas.inside", DOCTOR_MEND, find_loss, INSIDE,
      "%s contains functions of BLAS or LAPACK of its own, which no other library can replace.",
      "Link it to a shared BLAS and LAPACK."},
@@ -274,13 +318,15 @@ const struct doctor_diagnosis doctor_program_diagnoses[] = {
      "%s computes with one thread and is of unknown origin: products that stay on the CPU are "
      "slow.",
      "Use OpenBLAS or BLIS (Debian: update-alternatives --config libblas.so.3-x86_64-linux-gnu)."},
-    {"spin.endless", DOCTOR_MEND, find_spin, 1,
+    {"spin.endless", DOCTOR_MEND, find_spin, BY_SETTING_ENDLESSLY,
      "After a product the threads of %s, on cores that are needed to copy operands to the GPU.",
-     "Unset OMP_WAIT_POLICY=active, GOMP_SPINCOUNT, KMP_BLOCKTIME."},
-    {"spin.long", DOCTOR_NOTE, find_spin, 0,
+     "Unset that variable."},
+    {"spin.long", DOCTOR_NOTE, find_spin, BY_SETTING,
      "After a product the threads of %s, on cores that are needed to copy operands to the GPU.",
-     "Unset OPENBLAS_THREAD_TIMEOUT, GOMP_SPINCOUNT, OMP_WAIT_POLICY and XGEMM_SPIN, so that "
-     "xgemm-run can set shorter spins; for LLVM's and Intel's OpenMP set KMP_BLOCKTIME=1."},
+     "Unset that variable, so that xgemm-run can set a shorter spin; KMP_BLOCKTIME=1 is short."},
+    {"spin.openmp", DOCTOR_NOTE, find_spin, BY_DEFAULT,
+     "After a product the threads of %s, on cores that are needed to copy operands to the GPU.",
+     "Set KMP_BLOCKTIME=1, which Intel's and LLVM's OpenMP read."},
     {"spin.dear", DOCTOR_NOTE, find_dear_wakes, 0,
      "Waking a sleeping thread on each core takes %s on this machine, so CPU libraries' threads "
      "keep their own long spins, on cores that are needed to copy operands to the GPU.",

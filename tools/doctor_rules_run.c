@@ -38,7 +38,8 @@ DOCTOR_RULE(find_nothing)
     bool wants = false;
     if (!is_within_reach(facts) || !facts->run.told || !facts->run.preloaded ||
         facts->run.account.row_count > 0 || facts->run.unaccounted ||
-        doctor_names_any(&facts->program.inside) || doctor_children_are_lost(facts) ||
+        doctor_names_any(&facts->program.inside) || facts->program.nameless ||
+        doctor_children_are_lost(facts) ||
         (facts->program.lapack && !facts->system.lapack)) /* lapack.off explains it */
         return;
     for (int i = 0; i < facts->object_count; i++) {
@@ -76,7 +77,8 @@ static int reason_of(const struct xg_account_row *row)
 static bool is_fault(int reason)
 {
     static const int faults[] = {XG_REASON_NO_GPU, XG_REASON_FAILED, XG_REASON_WRONG,
-                                 XG_REASON_MEMORY, XG_REASON_STACK,  XG_REASON_KERNEL};
+                                 XG_REASON_MEMORY, XG_REASON_STACK,  XG_REASON_KERNEL,
+                                 XG_REASON_SOLVER};
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
         if (faults[i] == reason)
             return true;
@@ -95,7 +97,7 @@ static bool is_routine(const struct xg_account_row *row)
     return true;
 }
 
-enum { PRODUCTS = 1, ROUTINES = 2, ALL = PRODUCTS | ROUTINES };
+enum { ALL, ROUTINES };
 
 /* Finds calls of some sort that did not run on the GPU alone, for the reason `detail`. */
 static void find_calls(const struct doctor_facts *facts, int detail, int sort,
@@ -109,7 +111,7 @@ static void find_calls(const struct doctor_facts *facts, int detail, int sort,
         const struct xg_account_row *row = &facts->run.account.rows[i];
         all_s += row->seconds;
         if (row->place == XG_PLACE_GPU || reason_of(row) != detail ||
-            !(sort & (is_routine(row) ? ROUTINES : PRODUCTS)))
+            (sort == ROUTINES && !is_routine(row)))
             continue;
         if (__builtin_add_overflow(calls, row->calls, &calls))
             calls = LONG_MAX;
@@ -139,13 +141,13 @@ DOCTOR_RULE(find_routines)
 DOCTOR_RULE(find_unserved)
 {
     if ((facts->run.cublas_file[0] != '\0') == detail)
-        find_calls(facts, XG_REASON_KERNEL, PRODUCTS, subjects);
+        find_calls(facts, XG_REASON_KERNEL, ALL, subjects);
 }
 
 DOCTOR_RULE(find_unsolved)
 {
     if ((facts->run.cusolver_file[0] != '\0') == detail)
-        find_calls(facts, XG_REASON_KERNEL, ROUTINES, subjects);
+        find_calls(facts, XG_REASON_SOLVER, ROUTINES, subjects);
 }
 
 const struct doctor_diagnosis doctor_run_diagnoses[] = {

@@ -8,6 +8,7 @@
  * -g part of a GPU's name.
  */
 #include "watch.h"
+#include "terminal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -64,21 +65,33 @@ static int columns(void)
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1 : 79;
 }
 
+/* The characters of a line that fit, up to a comma. */
+static int fit(const char *line)
+{
+    int length = (int)strlen(line), most = columns();
+
+    if (length <= most)
+        return length;
+    for (length = most; length > 0 && line[length] != ','; length--)
+        ;
+    return length > 0 ? length : most;
+}
+
 static void write_line(const struct top *top, int processes, const struct xg_account_sums *done,
                        double seconds)
 {
     char line[LINE_BYTES];
 
     snprintf(line, sizeof line,
-             "xgemm-run: %.0f products/s, GPU %.0f %% (%.0f %% of FLOP), %.0f GFLOP/s, %.2f GB/s, "
+             "%.0f products/s, GPU %.0f %% (%.0f %% of FLOP), %.0f GFLOP/s, %.2f GB/s, "
              "%d process%s",
              (double)done->calls / seconds, share((double)done->gpu_calls, (double)done->calls),
              share(done->gpu_flops, done->flops), done->flops / seconds * 1e-9,
              done->bytes / seconds * 1e-9, processes, processes == 1 ? "" : "es");
     if (top->rewrites)
-        fprintf(stderr, "\r\033[K%.*s", columns(), line);
+        fprintf(stderr, "\r\033[K%.*s", fit(line), line);
     else
-        fprintf(stderr, "%s\n", line);
+        fprintf(stderr, "xgemm-run: %s\n", line);
 }
 
 static void tick(void *ctx)
@@ -107,17 +120,20 @@ static void write_sums(const struct top *top, double seconds)
     int processes = accounts_read(top->folder, &sum);
 
     xg_account_sum(&sum, &all);
-    fprintf(
-        stderr,
-        "%sxgemm-run: %lld product%s in %d process%s; %lld on the GPU, %.0f %% of FLOP; %.3f s in "
-        "products, %.3f s in all\n",
-        top->rewrites ? "\r\033[K" : "", (long long)all.calls, all.calls == 1 ? "" : "s", processes,
-        processes == 1 ? "" : "es", (long long)all.gpu_calls, share(all.gpu_flops, all.flops),
-        all.seconds, seconds);
+    if (top->rewrites)
+        fputs("\r\033[K", stderr);
+    terminal_say(stderr,
+                 "%lld product%s in %d process%s; %lld on the GPU, %.0f %% of FLOP; %.3f s in "
+                 "products, %.3f s in all",
+                 (long long)all.calls, all.calls == 1 ? "" : "s", processes,
+                 processes == 1 ? "" : "es", (long long)all.gpu_calls,
+                 share(all.gpu_flops, all.flops), all.seconds, seconds);
     if (!processes)
         accounts_tell_none();
     accounts_explain(&sum);
-    xg_account_print_absence(&sum, "xgemm-run: ", stderr);
+    const char *absence = xg_account_absence_text(&sum);
+    if (absence)
+        terminal_say(stderr, "%s", absence);
 }
 
 static _Noreturn void watch_top(struct watch *watch)

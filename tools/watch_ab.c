@@ -18,6 +18,8 @@
 
 enum side { CPU, PRELOADED, SIDES };
 
+enum { TEXT_BYTES = 4096 };
+
 /* A difference with a smaller p counts as real. */
 #define P_REAL 0.05
 
@@ -118,7 +120,7 @@ static void run_all(const struct watch *watch)
 /* --- Results ------------------------------------------------------------------------------- */
 
 /* Writes "3" or, if runs differ, "0 (4 of 5 runs), 139 (1 of 5 runs)". */
-static void write_statuses(enum side side)
+static void write_statuses(enum side side, FILE *out)
 {
     int count = runs.count[side];
     bool written[RANK_MAX] = {false};
@@ -133,9 +135,9 @@ static void write_statuses(enum side side)
             written[j] = true;
             same++;
         }
-        fprintf(stderr, "%s%d", i ? ", " : "", child_exit_status(runs.status[side][i]));
+        fprintf(out, "%s%d", i ? ", " : "", child_exit_status(runs.status[side][i]));
         if (same < count)
-            fprintf(stderr, " (%d of %d runs)", same, count);
+            fprintf(out, " (%d of %d runs)", same, count);
     }
 }
 
@@ -159,12 +161,17 @@ static void write_side(const char *name, enum side side)
         least = seconds[i] < least ? seconds[i] : least;
         most = seconds[i] > most ? seconds[i] : most;
     }
-    fprintf(stderr, "xgemm-run: %-12s %10.3f s", name, rank_median(seconds, count));
+    char text[TEXT_BYTES];
+    FILE *out = fmemopen(text, sizeof text, "w");
+    if (!out)
+        return;
+    fprintf(out, "%s %.3f s", name, rank_median(seconds, count));
     if (count > 1)
-        fprintf(stderr, " (median of %d runs, %.3f to %.3f)", count, least, most);
-    fputs(", exit status ", stderr);
-    write_statuses(side);
-    fputc('\n', stderr);
+        fprintf(out, " (median of %d runs, %.3f to %.3f)", count, least, most);
+    fputs(", exit status ", out);
+    write_statuses(side, out);
+    fclose(out);
+    terminal_say(stderr, "%s", text);
 }
 
 static void write_order(void)
@@ -217,6 +224,7 @@ static int median_run(void)
 
 static void write_spread_of_places(int run)
 {
+    char many[64] = "", spread[128] = "";
     int64_t least = INT64_MAX, most = 0;
 
     for (int i = 0; i < runs.count[PRELOADED]; i++) {
@@ -225,14 +233,13 @@ static void write_spread_of_places(int run)
         least = sums.gpu_calls < least ? sums.gpu_calls : least;
         most = sums.gpu_calls > most ? sums.gpu_calls : most;
     }
-    fprintf(stderr, "xgemm-run: %d process%s multiplied", runs.processes[run],
-            runs.processes[run] == 1 ? "" : "es");
     if (runs.count[PRELOADED] > 1)
-        fprintf(stderr, " in preloaded run %d, the run with the median time", run + 1);
+        snprintf(many, sizeof many, " in preloaded run %d, the run with the median time", run + 1);
     if (most > least)
-        fprintf(stderr, " (on the GPU in all runs: %lld to %lld products)", (long long)least,
-                (long long)most);
-    fputs(runs.count[PRELOADED] > 1 ? ":\n" : "\n", stderr);
+        snprintf(spread, sizeof spread, " (on the GPU in all runs: %lld to %lld products)",
+                 (long long)least, (long long)most);
+    terminal_say(stderr, "%d process%s multiplied%s%s%s", runs.processes[run],
+                 runs.processes[run] == 1 ? "" : "es", many, spread, *many ? ":" : "");
 }
 
 static void write_account(void)
@@ -246,8 +253,7 @@ static void write_account(void)
         return;
     }
     write_spread_of_places(run);
-    accounts_explain(&runs.accounts[run]);
-    xg_account_print(&runs.accounts[run], stderr);
+    xg_account_print(&runs.accounts[run], terminal_is(stderr) ? TERMINAL_WIDTH : 0, stderr);
     struct xg_account_sums sums;
     xg_account_sum(&runs.accounts[run], &sums);
     double counting_s = COUNTING_S * (double)sums.calls;
@@ -270,16 +276,7 @@ static void count_products(long long *seen, long long *on_gpu)
     }
 }
 
-/* Writes in words how the two sides compare. */
-static void write_ratio(double cpu_s, double preloaded_s)
-{
-    if (preloaded_s < cpu_s)
-        fprintf(stderr, "%.3g times as fast with the library", cpu_s / preloaded_s);
-    else
-        fprintf(stderr, "%.3g times as slow with the library", preloaded_s / cpu_s);
-}
-
-/* Writes one sentence, the last line, after write_account has found out whether there is a GPU. */
+/* Writes one sentence, the first line. */
 static void write_sentence(double cpu_s, double preloaded_s)
 {
     int cpu = runs.count[CPU], preloaded = runs.count[PRELOADED];
@@ -293,23 +290,24 @@ static void write_sentence(double cpu_s, double preloaded_s)
     enum terminal_colour colour = !real || !end_alike() ? TERMINAL_BOLD
                                   : preloaded_s < cpu_s ? TERMINAL_GREEN
                                                         : TERMINAL_RED;
-    fprintf(stderr, "xgemm-run: verdict: %s", terminal_colour(stderr, colour));
-    if (!end_alike())
-        fputs("the runs ended with different statuses, so neither side can be called faster",
-              stderr);
-    else if (!enough || !(cpu_s > 0 && preloaded_s > 0))
-        fputs("too few runs to say whether the library makes a difference", stderr);
-    else if (!real)
-        fputs("no difference beyond chance", stderr);
-    else
-        write_ratio(cpu_s, preloaded_s);
+    char ratio[64];
+    snprintf(ratio, sizeof ratio, "%.3g times as %s with the library",
+             preloaded_s < cpu_s ? cpu_s / preloaded_s : preloaded_s / cpu_s,
+             preloaded_s < cpu_s ? "fast" : "slow");
     bool absent = xg_reason_is_absence(xg_account_absence(&runs.accounts[median_run()]));
-    fputs(!seen        ? ", and no product was counted."
-          : on_gpu > 0 ? "."
-          : absent     ? ", and there is no GPU here."
-                       : ", and no product ran on the GPU.",
-          stderr);
-    fprintf(stderr, "%s\n", terminal_colour(stderr, TERMINAL_PLAIN));
+    terminal_say(
+        stderr, "verdict: %s%s%s%s", terminal_colour(stderr, colour),
+        !end_alike()
+            ? "the runs ended with different statuses, so neither side can be called faster"
+        : !enough || !(cpu_s > 0 && preloaded_s > 0)
+            ? "too few runs to say whether the library makes a difference"
+        : !real ? "no difference beyond chance"
+                : ratio,
+        !seen        ? ", and no product was counted."
+        : on_gpu > 0 ? "."
+        : absent     ? ", and there is no GPU here."
+                     : ", and no product ran on the GPU.",
+        terminal_colour(stderr, TERMINAL_PLAIN));
 }
 
 static void write_result(const struct watch *watch)
@@ -321,6 +319,8 @@ static void write_result(const struct watch *watch)
         return;
     double cpu_s = rank_median(runs.seconds[CPU], runs.count[CPU]);
     double preloaded_s = rank_median(runs.seconds[PRELOADED], runs.count[PRELOADED]);
+    accounts_explain(&runs.accounts[median_run()]);
+    write_sentence(cpu_s, preloaded_s);
     write_side("CPU library", CPU);
     write_side("preloaded", PRELOADED);
     if (!end_alike()) {
@@ -339,7 +339,6 @@ static void write_result(const struct watch *watch)
                      "the preloaded runs had %s, which may be part of the difference (--keep-env)",
                      watch->quiets);
     write_account();
-    write_sentence(cpu_s, preloaded_s);
 }
 
 /* The status of the first preloaded run that did not succeed. */

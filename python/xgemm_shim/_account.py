@@ -11,7 +11,7 @@ import struct
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Tuple, TypeVar
 
 _MAGIC = b"xgacct\n\0"
-_VERSION = 4
+_VERSION = 5
 _HEAD = struct.Struct("=8sIIqq64siiqdqqqqd")
 _ROW = struct.Struct("=40sIIqdddd")
 _SHAPE = struct.Struct("=40s40sqqqIBBBBqdd")
@@ -19,6 +19,7 @@ _ROWS = 256
 _SHAPES = 1024
 _BYTES = _HEAD.size + _ROWS * _ROW.size + _SHAPES * _SHAPE.size
 
+_NO_SOLVER = "no cuSOLVER here"
 # enum xg_place, enum xg_reason and enum xg_trans, by number (src/base/xg.c).
 _PLACES = ("CPU", "GPU", "both")
 _REASONS = (
@@ -45,6 +46,7 @@ _REASONS = (
     "no usable GPU: no device",
     "no usable GPU: not allowed",
     "cuSOLVER declines",
+    _NO_SOLVER,
 )
 _TRANS = "NTC"
 
@@ -236,6 +238,8 @@ class Stats:
             ],
         )
         lines += self._shape_lines()
+        if any(row.why == _NO_SOLVER for row in self.rows):
+            lines.append("  %s: pip install 'xgemm-shim[lapack]'" % _NO_SOLVER)
         if self.verified or self.unverified:
             lines.append(
                 "  verified: %d calls; wrong, and computed again by the CPU: %d; could not be verified: %d"

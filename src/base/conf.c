@@ -121,7 +121,8 @@ static const struct xg_setting settings[] = {
      .max = 1,
      .accepts = "0|1",
      .help = "1: prints at exit how many products ran where and why, and the shapes that took the "
-             "most time."},
+             "most time, also of forks that end by a signal or _exit; if no call was seen, a line "
+             "says so."},
     {.name = "XGEMM_TRACE",
      .kind = XG_SETTING_STRING,
      .offset = FIELD(trace),

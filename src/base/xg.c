@@ -46,6 +46,7 @@ const char *xg_reason_text(enum xg_reason reason)
         [XG_REASON_NO_DEVICE] = "no usable GPU: no device",
         [XG_REASON_DENIED] = "no usable GPU: not allowed",
         [XG_REASON_ROUTINE] = "cuSOLVER declines",
+        [XG_REASON_SOLVER] = "no cuSOLVER here",
         [XG_REASON_OVERLAP] = "C overlaps A or B",
     };
 

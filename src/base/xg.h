@@ -126,6 +126,7 @@ enum xg_reason {
     XG_REASON_NO_DEVICE,  /* no GPU here: the driver finds no device */
     XG_REASON_DENIED,     /* no GPU here: its device files may not be opened */
     XG_REASON_ROUTINE,    /* cuSOLVER does not serve this call of a LAPACK routine */
+    XG_REASON_SOLVER,     /* in records: a routine for which there is no kernel, no cuSOLVER */
     XG_REASON_COUNT
 };
 

@@ -8,6 +8,10 @@
 /*
  * Figures that were fitted to measurements of one device, in cycles unless the name has a unit. The
  * efficiencies of the kernel table belong to them.
+ *
+ * Of Hopper's figures unit/generation fails if ffma, dmma, int8 or a clock is doubled or halved,
+ * unit/model if a clock, call_s or fill_s is, and unit/select if sms, block, full or half is;
+ * unit/golden compares the decisions of all generations.
  */
 struct xg_fit {
     /* The device has `sms` multiprocessors (SMs). launch: until the first block runs, and after the

@@ -6,15 +6,15 @@
 /* Open MPI; Hydra (MPICH, Intel MPI); MVAPICH2; PALS (Cray); Flux; Slurm, which comes after them
  * because srun starts other launchers too; torchrun. */
 static const struct {
-    const char *rank, *size;
+    const char *rank, *size, *world;
 } launchers[] = {
-    {"OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
-    {"MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
-    {"MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_SIZE"},
-    {"PALS_LOCAL_RANKID", "PALS_LOCAL_SIZE"},
-    {"FLUX_TASK_LOCAL_ID", ""},
-    {"SLURM_LOCALID", "SLURM_NTASKS_PER_NODE"},
-    {"LOCAL_RANK", "LOCAL_WORLD_SIZE"},
+    {"OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_RANK"},
+    {"MPI_LOCALRANKID", "MPI_LOCALNRANKS", "PMI_RANK"},
+    {"MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_SIZE", "MV2_COMM_WORLD_RANK"},
+    {"PALS_LOCAL_RANKID", "PALS_LOCAL_SIZE", "PALS_RANKID"},
+    {"FLUX_TASK_LOCAL_ID", "", "FLUX_TASK_RANK"},
+    {"SLURM_LOCALID", "SLURM_NTASKS_PER_NODE", "SLURM_PROCID"},
+    {"LOCAL_RANK", "LOCAL_WORLD_SIZE", "RANK"},
 };
 
 /* -1: not a number, or more than six digits. */
@@ -35,7 +35,8 @@ bool xg_local_rank_read(struct xg_local_rank *local, const char *(*lookup)(void 
         int size = read_number(lookup(ctx, launchers[i].size));
         if (rank < 0)
             continue;
-        *local = (struct xg_local_rank){rank, size > rank ? size : 0, launchers[i].rank};
+        *local = (struct xg_local_rank){rank, size > rank ? size : 0, launchers[i].rank,
+                                        read_number(lookup(ctx, launchers[i].world))};
         return true;
     }
     return false;

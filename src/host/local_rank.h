@@ -9,6 +9,7 @@ struct xg_local_rank {
     int rank;             /* 0, 1, ... among the ranks on the node */
     int size;             /* number of ranks on the node; 0: unknown */
     const char *variable; /* the variable that gives the rank */
+    int world;            /* the rank among all ranks of the job; -1: unknown */
 };
 
 /*

@@ -204,20 +204,19 @@ void xg_account_explain(struct xg_account *account, enum xg_reason reason)
             account->rows[i].reason = reason;
 }
 
-void xg_account_print_absence(const struct xg_account *account, const char *head, FILE *out)
+const char *xg_account_absence_text(const struct xg_account *account)
 {
     enum xg_reason reason = xg_account_absence(account);
-    const char *why = reason == XG_REASON_NO_DRIVER   ? "no GPU here: the CUDA driver "
-                                                        "(libcuda.so.1) is not found"
-                      : reason == XG_REASON_NO_DEVICE ? "no GPU here: the CUDA driver finds no "
-                                                        "device"
-                      : reason == XG_REASON_DENIED    ? "no GPU here: its device files "
-                                                        "(/dev/nvidia*) may not be opened, by "
-                                                        "this user or in this container"
-                      : reason == XG_REASON_NO_GPU    ? "no GPU here that can be used"
-                                                      : NULL;
-    if (why)
-        fprintf(out, "%s%s; xgemm-run doctor says more\n", head, why);
+#define SEE "; see xgemm-run doctor"
+    return reason == XG_REASON_NO_DRIVER
+               ? "no GPU here: the CUDA driver (libcuda.so.1) is not found" SEE
+           : reason == XG_REASON_NO_DEVICE ? "no GPU here: the CUDA driver finds no device" SEE
+           : reason == XG_REASON_DENIED
+               ? "no GPU here: its device files (/dev/nvidia*) may not be opened, by this user or "
+                 "in this container" SEE
+           : reason == XG_REASON_NO_GPU ? "no GPU here that can be used" SEE
+                                        : NULL;
+#undef SEE
 }
 
 /* --- Reading ------------------------------------------------------------------------------- */
@@ -285,7 +284,9 @@ typedef char table_cells[TABLE_COLUMNS][TABLE_CELL];
 struct table {
     int columns; /* at most TABLE_COLUMNS */
     const char *head[TABLE_COLUMNS];
-    unsigned left; /* one bit for each column of words, flush left; numbers are flush right */
+    unsigned left;     /* one bit for each column of words, flush left; numbers are flush right */
+    const char *spare; /* columns that a narrow table lacks, the first of them first */
+    int most;          /* the most characters of a line; 0: any number */
     int rows;
     /* Writes the cells of a row. Called twice for each row. */
     void (*fill)(table_cells cells, int row, const void *context);
@@ -296,6 +297,18 @@ static void print_cell(const struct table *table, int column, int width, const c
                        FILE *out)
 {
     fprintf(out, "%s%*s", column ? " " : "  ", table->left & 1u << column ? -width : width, cell);
+}
+
+/* Leaves out spare columns, whose width is then -1, until a line is short enough. */
+static void narrow(const struct table *table, int widths[TABLE_COLUMNS])
+{
+    int length = 1;
+    for (int column = 0; column < table->columns; column++)
+        length += 1 + widths[column];
+    for (const char *spare = table->spare; *spare && table->most && length > table->most; spare++) {
+        length -= 1 + widths[*spare - '0'];
+        widths[*spare - '0'] = -1;
+    }
 }
 
 /* Prints head and rows, each after two blanks. Fills every row twice: first to measure it, then to
@@ -313,12 +326,14 @@ static void print_table(const struct table *table, FILE *out)
             widths[column] = length > widths[column] ? length : widths[column];
         }
     }
+    narrow(table, widths);
     for (int row = -1; row < table->rows; row++) {
         if (row >= 0)
             table->fill(cells, row, table->context);
         for (int column = 0; column < table->columns; column++)
-            print_cell(table, column, widths[column], row < 0 ? table->head[column] : cells[column],
-                       out);
+            if (widths[column] >= 0)
+                print_cell(table, column, widths[column],
+                           row < 0 ? table->head[column] : cells[column], out);
         fputc('\n', out);
     }
 }
@@ -369,7 +384,7 @@ static void fill_row(table_cells cells, int index, const void *context)
     snprintf(cells[8], TABLE_CELL, "%.1f", gflops_per_s(row->flops, row->seconds));
 }
 
-static void print_rows(const struct xg_account *account, FILE *out)
+static void print_rows(const struct xg_account *account, int most, FILE *out)
 {
     struct xg_account_sums sums;
 
@@ -381,6 +396,8 @@ static void print_rows(const struct xg_account *account, FILE *out)
         .columns = 9,
         .head = {"where", "why", "name", "operation", "calls", "GFLOP", "GB", "seconds", "GFLOP/s"},
         .left = 0xf,
+        .spare = "368", /* operation, GB, GFLOP/s */
+        .most = most,
         .rows = account->row_count,
         .fill = fill_row,
         .context = account};
@@ -421,7 +438,7 @@ static void fill_shape(table_cells cells, int index, const void *context)
     snprintf(cells[10], TABLE_CELL, "%.1f", gflops_per_s(shape->flops, shape->seconds));
 }
 
-static void print_shapes(const struct xg_account *account, FILE *out)
+static void print_shapes(const struct xg_account *account, int most, FILE *out)
 {
     const struct xg_account_shape *longest[SHAPES_PRINTED];
     bool taken[XG_ACCOUNT_SHAPES] = {false};
@@ -434,6 +451,8 @@ static void print_shapes(const struct xg_account *account, FILE *out)
                                 .head = {"name", "m", "n", "k", "trans", "beta", "where", "kernel",
                                          "calls", "mean ms", "GFLOP/s"},
                                 .left = 1u << 0 | 1u << 6 | 1u << 7,
+                                .spare = "5468", /* beta, trans, where, calls */
+                                .most = most,
                                 .rows = count,
                                 .fill = fill_shape,
                                 .context = longest};
@@ -465,18 +484,33 @@ static void print_spin(const struct xg_account *account, FILE *out)
     static const double long_s = 0.01;
     if (account->longest_spin_s >= long_s)
         fprintf(out,
-                "  OpenBLAS's threads spin for %.0f ms after a product and take the cores that "
-                "staging needs;\n  xgemm-run lets them sleep sooner if waking them is cheap here\n",
+                "  OpenBLAS's threads spin for %.0f ms after a product and take the cores that\n"
+                "  staging needs; xgemm-run lets them sleep sooner if waking them is cheap here\n",
                 1e3 * account->longest_spin_s);
 }
 
-void xg_account_print(const struct xg_account *account, FILE *out)
+/* Says how to get cuSOLVER if a routine lacked it. */
+static void print_solver(const struct xg_account *account, FILE *out)
+{
+    bool lacked = false;
+    for (int i = 0; i < account->row_count; i++)
+        lacked |= account->rows[i].reason == XG_REASON_SOLVER;
+    if (lacked)
+        fputs("  no cuSOLVER here: pip install 'xgemm-shim[lapack]' or nvidia-cusolver\n"
+              "  (drivers older than 580: 'xgemm-shim[lapack-cuda12]', nvidia-cusolver-cu12)\n",
+              out);
+}
+
+void xg_account_print(const struct xg_account *account, int most, FILE *out)
 {
     if (account->row_count == 0)
         return;
-    print_rows(account, out);
-    print_shapes(account, out);
+    print_rows(account, most, out);
+    print_shapes(account, most, out);
     print_verified(account, out);
     print_spin(account, out);
-    xg_account_print_absence(account, "  ", out);
+    print_solver(account, out);
+    const char *absence = xg_account_absence_text(account);
+    if (absence)
+        fprintf(out, "  %s\n", absence);
 }

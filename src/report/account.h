@@ -18,7 +18,7 @@
 #define XG_ACCOUNT_MAGIC "xgacct\n"
 
 enum {
-    XG_ACCOUNT_VERSION = 4, /* version 3 had fewer reasons, 2 shorter names, 1 fewer rows */
+    XG_ACCOUNT_VERSION = 5, /* versions 4 and 3 had fewer reasons, 2 shorter names, 1 fewer rows */
     XG_ACCOUNT_ROWS = 256,
     XG_ACCOUNT_SHAPES = 1024,
     XG_ACCOUNT_TEXT = 40,
@@ -64,7 +64,7 @@ struct xg_account {
 _Static_assert(sizeof(struct xg_account_row) == 88 && sizeof(struct xg_account_shape) == 136 &&
                    sizeof(struct xg_account) ==
                        160 + 88 * XG_ACCOUNT_ROWS + 136 * XG_ACCOUNT_SHAPES,
-               "the layout of version 4");
+               "the layout of version 5");
 
 /* The parts of an account that a call has changed besides the head; shape -1: no shape. */
 struct xg_account_change {
@@ -100,11 +100,11 @@ enum xg_reason xg_account_absence(const struct xg_account *account);
 /* Gives this reason to the products that waited until a start was earned. */
 void xg_account_explain(struct xg_account *account, enum xg_reason reason);
 
-/* Writes a line, after `head`, that says why there was no GPU and which command says more. Writes
- * nothing if there may have been a GPU. */
-void xg_account_print_absence(const struct xg_account *account, const char *head, FILE *out);
+/* Says why there was no GPU and which command says more; NULL if there may have been a GPU. */
+const char *xg_account_absence_text(const struct xg_account *account);
 
-/* Writes the account as XGEMM_STATS=1 does at exit; nothing when no call was added. */
-void xg_account_print(const struct xg_account *account, FILE *out);
+/* Writes the account as XGEMM_STATS=1 does at exit; nothing when no call was added. Tables with
+ * lines of more than `most` characters (0: any number) lack some columns. */
+void xg_account_print(const struct xg_account *account, int most, FILE *out);
 
 #endif

@@ -4,7 +4,8 @@
  * The tables are static, so that counting allocates nothing while the program runs. atexit is
  * called at the first call counted, never in a constructor, so that nothing changes for a program
  * that multiplies nothing. Calls made by exit handlers and destructors that run after ours are
- * computed but not counted.
+ * computed but not counted. The destructor adds, with XGEMM_STATS=1 in the environment, the forks
+ * that ended without exit handlers (forks.h), and says so if no call was seen.
  */
 #include "report/stats.h"
 
@@ -23,9 +24,11 @@
 #include "base/sandbox.h"
 #include "device/absence.h"
 #include "host/fork.h"
+#include "host/local_rank.h"
 #include "host/shelter.h"
 #include "report/account.h"
 #include "report/compare.h"
+#include "report/forks.h"
 #include "report/mapping.h"
 
 static struct xg_account account;
@@ -38,6 +41,12 @@ static struct {
     struct xg_account *mapping; /* NULL: no file, or not yet */
     bool tried;
 } file;
+
+/* Memory that a fork shares with the process in which the library was loaded. */
+static struct {
+    struct xg_account *account; /* NULL: none */
+    pid_t pid;                  /* the process that has asked for it */
+} in_fork;
 
 /*
  * A product that differs from the product before only in its times is a repeat. Repeats have no
@@ -63,32 +72,38 @@ static void clear_in_child(void)
     xg_compare_clear();
 }
 
-/* The report is formatted in memory, so that reports of processes do not mix in one file. */
-static void report(void)
+/* The text is formatted in memory, so that reports of processes do not mix in one file. The program
+ * may have enabled floating-point traps, which printing must not trigger. */
+static void write_report(void (*print)(FILE *out))
 {
     char *text = NULL;
     size_t size = 0;
-    bool silent = xg_sandbox_closed() || xg_fork_unannounced();
-    FILE *out = silent ? NULL : open_memstream(&text, &size);
+    fenv_t env;
+    FILE *out = open_memstream(&text, &size);
 
-    if (!silent)
-        log_last();
     if (!out)
         return;
-    xg_stats_print(out);
+    feholdexcept(&env);
+    print(out);
+    fesetenv(&env);
     if (fclose(out) == 0 && size > 0)
         xg_log_text(text, size);
     free(text);
 }
 
-/* The program may have enabled floating-point traps; the report must not trigger them. */
+static bool is_silent(void)
+{
+    return xg_sandbox_closed() || xg_fork_unannounced();
+}
+
 static void report_at_exit(void)
 {
-    fenv_t env;
-
-    feholdexcept(&env);
-    report();
-    fesetenv(&env);
+    if (is_silent())
+        return;
+    log_last();
+    write_report(xg_stats_print);
+    if (in_fork.account && in_fork.pid == getpid())
+        xg_forks_release(in_fork.account);
 }
 
 static bool watches_fork;
@@ -213,6 +228,19 @@ static void log_unless_repeated(const struct xg_call_record *record)
         log_call(record);
 }
 
+/* Each product of a fork is in the shared memory too, however the fork ends. */
+static void update_fork_locked(const struct xg_account_change *change)
+{
+    const pid_t self = xg_sandbox_closed() ? in_fork.pid : getpid();
+
+    if (in_fork.pid != self) {
+        in_fork.pid = self;
+        in_fork.account = xg_forks_claim(&account);
+    }
+    if (in_fork.account)
+        xg_mapping_update(in_fork.account, &account, change);
+}
+
 /* The first product creates the file: a process that multiplies nothing has none. */
 static void update_file_locked(const struct xg_account_change *change)
 {
@@ -242,6 +270,8 @@ void xg_stats_add(const struct xg_call_record *record)
     pthread_mutex_lock(&lock);
     struct xg_account_change change = xg_account_add(&account, record);
     update_file_locked(&change);
+    if (conf->stats)
+        update_fork_locked(&change);
     pthread_mutex_unlock(&lock);
 }
 
@@ -270,15 +300,78 @@ size_t xg_stats_read(void *to, size_t bytes)
     return sizeof account;
 }
 
+/* --- The report ------------------------------------------------------------------------------ */
+
+/* Says whose account follows, if the process is one of several ranks. */
+static void print_rank(FILE *out)
+{
+    struct xg_local_rank rank;
+
+    if (xg_local_rank_read(&rank, xg_conf_environment, NULL) && rank.world >= 0)
+        fprintf(out, "xgemm: rank %d, process %ld:\n", rank.world, (long)getpid());
+}
+
+static void print_account(struct xg_account *printed, FILE *out)
+{
+    /* The program has ended, so the driver may be asked now whether there is a device. */
+    if (xg_account_absence(printed) == XG_REASON_EARNING)
+        xg_account_explain(printed, xg_absence_find(XG_ABSENCE_DRIVER));
+    xg_account_print(printed, 0, out);
+}
+
 void xg_stats_print(FILE *out)
 {
     pthread_mutex_lock(&lock);
-    if (xg_conf_get()->stats) {
-        /* The program has ended, so the driver may be asked now whether there is a device. */
-        if (xg_account_absence(&account) == XG_REASON_EARNING)
-            xg_account_explain(&account, xg_absence_find(XG_ABSENCE_DRIVER));
-        xg_account_print(&account, out);
+    if (xg_conf_get()->stats && account.row_count > 0) {
+        print_rank(out);
+        print_account(&account, out);
     }
     xg_compare_print(out);
     pthread_mutex_unlock(&lock);
+}
+
+/* Whether another process with this library has started this one. If so, that process or one before
+ * it says that it saw nothing: a script starts many programs that do not multiply. */
+static bool was_started_by_ours(void)
+{
+    char path[64], *line = NULL;
+    size_t size = 0;
+    bool found = false;
+
+    snprintf(path, sizeof path, "/proc/%ld/maps", (long)getppid());
+    FILE *maps = fopen(path, "re");
+    while (maps && !found && getline(&line, &size, maps) > 0)
+        found = strstr(line, "/libxgemm_shim.so") != NULL;
+    if (maps)
+        fclose(maps);
+    free(line);
+    return found;
+}
+
+static void print_forks(FILE *out)
+{
+    static struct xg_account all;
+    struct xg_forks_sum forks;
+
+    xg_account_init(&all);
+    xg_forks_collect(&all, &forks);
+    if (forks.count > 0) {
+        print_rank(out);
+        fprintf(out, "xgemm: %d forked process%s ended by a signal or _exit:\n", forks.count,
+                forks.count == 1 ? "" : "es");
+        print_account(&all, out);
+    }
+    if (forks.lost > 0)
+        fprintf(out, "xgemm: products of %d more forked processes were not counted\n", forks.lost);
+    if (account.row_count == 0 && forks.count == 0 && !forks.printed && !was_started_by_ours())
+        fprintf(out,
+                "xgemm: no product: %s (process %ld) called no function of BLAS or LAPACK that "
+                "this library sees; xgemm-run doctor says why\n",
+                program_invocation_short_name, (long)getpid());
+}
+
+__attribute__((destructor)) static void report_forks(void)
+{
+    if (xg_forks_are_shared() && !is_silent() && xg_forks_are_collected() && xg_conf_get()->stats)
+        write_report(print_forks);
 }

@@ -5,7 +5,7 @@
 needs_plain_library
 
 # Settings that would make it print, write a file and search for a GPU, if it did anything.
-export XGEMM_MODE=gpu XGEMM_VERBOSE=3 XGEMM_STATS=1 XGEMM_LOG="$tmp/log"
+export XGEMM_MODE=gpu XGEMM_VERBOSE=3 XGEMM_LOG="$tmp/log"
 preloaded true >"$tmp/out" 2>&1 || fail "true: exit status $?"
 [ ! -s "$tmp/out" ] || fail "true prints something"
 [ ! -e "$tmp/log" ] || fail "true writes a log"
@@ -34,7 +34,7 @@ if strace -o /dev/null true 2>/dev/null; then
 fi
 
 # Small products under the automatic policy: no driver, no thread, no output.
-unset XGEMM_MODE XGEMM_VERBOSE XGEMM_STATS XGEMM_LOG
+unset XGEMM_MODE XGEMM_VERBOSE XGEMM_LOG
 stub "$tmp/libone.so" one -DSTUB_INT=int32_t -DSTUB_CBLAS=cblas_sgemm
 program "$tmp/small" -DCALL_INT=int32_t -DCALL_CBLAS=cblas_sgemm "$tmp/libone.so" -Wl,-rpath,"$tmp"
 LD_DEBUG=files preloaded "$tmp/small" own 9 >"$tmp/out" 2>"$tmp/files" ||

@@ -119,14 +119,15 @@ END
             XT_FILES='0 /dev/dxg' LD_PRELOAD="$tmp/interpose.so:$preload" "$@"
     }
     refused "XT_FILES=$no_cusolver" XGEMM_MODE=gpu "$tmp/lapack" 70
-    has "no cuSOLVER" '^  CPU  *no kernel for it  *dgesv_ '
+    has "no cuSOLVER" '^  CPU  *no cuSOLVER here  *dgesv_ '
+    has "no cuSOLVER, how to install it" "pip install 'xgemm-shim\[lapack\]' or nvidia-cusolver"
     ! grep '^  GPU ' "$tmp/err" || fail "no cuSOLVER: a routine on the GPU"
     # A cuSOLVER that cannot be opened fails three times, then counts as absent; it declines
     # nothing.
     refused FAKECUDA_FAIL=cusolverDnCreate:1:1:always XGEMM_MODE=gpu "$tmp/lapack" 70
     [ "$(awk '/^  CPU  *GPU failed  *[sdcz]potr/ { for (i = 1; i < NF; i++) if ($i ~ /^[sdcz]potr[fsi]$/) calls += $(i + 1) }
         END { print calls + 0 }' "$tmp/err")" = 3 ] || fail_with "a closed cuSOLVER: not 3 failures" "$tmp/err"
-    has "a closed cuSOLVER" '^  CPU  *no kernel for it  *dgesv_ '
+    has "a closed cuSOLVER" '^  CPU  *no cuSOLVER here  *dgesv_ '
     ! grep 'cuSOLVER declines' "$tmp/err" || fail "a closed cuSOLVER declines"
     refused "XT_FILES=$no_cusolver" XGEMM_REPRODUCIBLE=1 "$tmp/one"
     has "no cuSOLVER, one call" 'no cuSOLVER'

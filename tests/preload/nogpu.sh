@@ -70,7 +70,7 @@ reasons() {
         esac >"$tmp/out" 2>"$tmp/err.$way" || fail "$way, $*: exit status $?"
         [ $way = report ] || mv "$tmp/err.$way" "$tmp/err"
         case $way in
-        stats | ab | top) said="no GPU here: $reasons_text.*; xgemm-run doctor" ;;
+        stats | ab | top) said="no GPU here: $reasons_text.*; see xgemm-run doctor" ;;
         report) said="There is no GPU here: $reasons_text.*xgemm-run doctor" ;;
         doctor) said='No GPU is usable here: .* ran on the CPU' ;;
         verbose) said=$reasons_why ;;

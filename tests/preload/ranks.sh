@@ -38,6 +38,9 @@ fi
 XGEMM_STATS=1 XGEMM_LOG=$tmp/behind $mpi "$run" "$tmp/solver" >"$tmp/out" 2>"$tmp/err" ||
     fail "behind mpirun: exit status $?"
 right_each "behind $mpi" "$tmp/out" "$tmp/behind"
+for rank in 0 1 2 3; do
+    grep -q "^xgemm: rank $rank, process [0-9]*:$" "$tmp/behind" || fail_with "behind $mpi: no rank $rank" "$tmp/behind"
+done
 if [ "$mpi" != as_ranks ]; then
     XGEMM_STATS=1 XGEMM_LOG=$tmp/before "$run" $mpi "$tmp/solver" >"$tmp/out" 2>"$tmp/err" ||
         fail "in front of mpirun: exit status $?"

@@ -184,16 +184,16 @@ says "ab" 'CPU library .* s (median of 5 runs, .* to .*), exit status 3$' \
     'preloaded .* s (median of 5 runs, .* to .*), exit status 3$' 'times as fast$' \
     'the difference is real: p = 0.0' 'in order: CPU .*, preloaded .*, preloaded .*, CPU ' \
     '5 processes multiplied in preloaded run [1-5], the run with the median time' '^xgemm: 5 products, '
-sed -n '$p' "$tmp/err" | grep -q '^xgemm-run: verdict: [0-9.]* times as slow with the library, and .* GPU.*\.$' ||
-    sed -n '$p' "$tmp/err" | grep -q '^xgemm-run: verdict: [0-9.]* times as fast with the library, and .* GPU.*\.$' ||
-    fail "ab: the last line is no verdict: $(sed -n '$p' "$tmp/err")"
+sed 1q "$tmp/err" | grep -q '^xgemm-run: verdict: [0-9.]* times as slow with the library, and .* GPU.*\.$' ||
+    sed 1q "$tmp/err" | grep -q '^xgemm-run: verdict: [0-9.]* times as fast with the library, and .* GPU.*\.$' ||
+    fail "ab: the first line is no verdict: $(sed 1q "$tmp/err")"
 "$run" ab --keep-env "$tmp/tool" exit 2>"$tmp/err"
 says "ab: the default" 'preloaded .* s (median of 5 runs' ': p = [01]'
 grep -q 'runs had' "$tmp/err" && fail "ab --keep-env says that it set something"
 
 # ab claims nothing for too few runs, or for a program without products.
 "$run" ab -n3 true 2>"$tmp/err" || fail "ab true: exit status $?"
-expect "ab true: verdict" "$(sed -n '$p' "$tmp/err")" \
+expect "ab true: verdict" "$(sed 1q "$tmp/err")" \
     'xgemm-run: verdict: too few runs to say whether the library makes a difference, and no product was counted.'
 says "ab true" 'a test for chance needs 4 runs of each' 'no process left an account: no call of Level 3 BLAS or LAPACK' doctor
 grep -q 'is real\|p = ' "$tmp/err" && fail "ab -n 3 claims what it cannot know"
@@ -434,12 +434,25 @@ fi
 
 # on_terminal NAME=VALUE: runs ab on a terminal with that setting.
 on_terminal() {
-    env TERM=xterm "$1" script -qec "'$run' ab -n 2 true" /dev/null >"$tmp/err" </dev/null
+    env TERM=xterm "$1" script -qec "'$run' ${2-ab -n 2 true}" /dev/null >"$tmp/err" </dev/null
+}
+# fits WHAT: no line of $tmp/err has more columns than a terminal; control sequences take none.
+fits() {
+    longest=$(sed 's/\x1b\[[0-9;]*[mK]//g; s/\r$//; s/.*\r//' "$tmp/err" | awk '{ if (length > most) { most = length; line = $0 } }
+        END { if (most > 80) print line }')
+    [ -z "$longest" ] || fail "$1: a line of ${#longest} columns: $longest"
 }
 escape=$(printf '\033')
 if command -v script >/dev/null; then
     on_terminal NO_COLOR=
     says "a terminal" 'run 1 of 4, CPU library' 'run 4 of 4, CPU library, about 1 s left' "verdict: $escape"
+    fits "ab"
+    on_terminal NO_COLOR= "ab -n 2 '$tmp/tool' exit kill exit"
+    says "ab on a terminal" '^  where why  *name  *calls  *' '^  name  *m  *n  *k '
+    fits "ab with products"
+    on_terminal NO_COLOR= "top '$tmp/tool' spin kill exit"
+    says "top on a terminal" '[1-9][0-9]* products/s, GPU '
+    fits "top"
     on_terminal NO_COLOR=1
     says "NO_COLOR" 'run 4 of 4'
     grep -q "$escape" "$tmp/err" && fail "NO_COLOR: there are colours"

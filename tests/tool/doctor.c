@@ -8,6 +8,7 @@
  *   DOCTOR_KIT    has cblas_saxpy too, as a BLAS does
  *   DOCTOR_OPENMP reports four threads of libgomp, as an OpenMP build of OpenBLAS does
  *   DOCTOR_MKL    has MKL's sentence in it
+ *   DOCTOR_XERBLA has OpenBLAS's message about illegal arguments in it
  *   DOCTOR_REFUSE a mkdir that fails with a full disk for a folder of this name: "account"
  *   DOCTOR_RUN    a function that multiplies
  *   DOCTOR_MAIN   a program; each word or pair of its arguments is done in turn:
@@ -115,6 +116,12 @@ int omp_in_parallel(void)
 #ifdef DOCTOR_MKL
 extern const char doctor_mkl[];
 const char doctor_mkl[] = "Intel(R) oneAPI Math Kernel Library Version 2024.2-Product Build";
+#endif
+
+#ifdef DOCTOR_XERBLA
+extern const char doctor_xerbla[];
+__attribute__((used)) const char doctor_xerbla[] =
+    " ** On entry to %6s parameter number %2d had an illegal value\n";
 #endif
 
 #ifdef DOCTOR_REFUSE

@@ -91,6 +91,8 @@ build hidden.so $shared -DDOCTOR_RUN '-DDOCTOR_BLAS="hidden"'
 build mkl.so $shared -DDOCTOR_RUN '-DDOCTOR_BLAS="hidden"' -DDOCTOR_MKL
 build partly.so $shared -fsemantic-interposition -DDOCTOR_RUN '-DDOCTOR_BLAS="default"' -DDOCTOR_MKL
 build inside -DDOCTOR_MAIN -DDOCTOR_RUN '-DDOCTOR_BLAS="default"'
+build stripped -s -DDOCTOR_MAIN -DDOCTOR_RUN '-DDOCTOR_BLAS="hidden"' -DDOCTOR_XERBLA
+build stripped.so -s $shared -DDOCTOR_RUN '-DDOCTOR_BLAS="hidden"' -DDOCTOR_XERBLA
 
 # --- No findings, and doctor's own errors ---------------------------------------------------------
 
@@ -116,13 +118,13 @@ env "$fake" "$doctor" >"$tmp/words"
 grep -q '^GPU$' "$tmp/words" && grep -q '^Findings$' "$tmp/words" || fail "in words: no sections"
 grep -q 'Remedy: ' "$tmp/words" || fail "in words: no remedy"
 
-# The program keeps its streams, the report follows its error output, and its status is reported.
+# The program keeps its streams, the report follows its output, and its status is reported.
 printf '#!/bin/sh\ncat\necho err >&2\nexit 5\n' >"$tmp/script" && chmod +x "$tmp/script"
 echo in | env "$fake" "$doctor" "$tmp/script" >"$tmp/out" 2>"$tmp/err"
 [ $? -eq $wrong ] || fail "a script: exit status"
-[ "$(cat "$tmp/out")" = in ] || fail "a script: standard streams"
-[ "$(sed 1q "$tmp/err")" = err ] || fail "a script: the report is not behind its output"
-grep -q 'ended with exit status 5' "$tmp/err" || fail "a script: its status is not told"
+[ "$(cat "$tmp/err")" = err ] || fail "a script: standard error"
+[ "$(sed 1q "$tmp/out")" = in ] || fail "a script: the report is not behind its output"
+grep -q 'ended with exit status 5' "$tmp/out" || fail "a script: its status is not told"
 
 # --- The program ----------------------------------------------------------------------------------
 
@@ -156,7 +158,9 @@ $wrong run.no-blas - $tmp/main
 1 blas.symbolic symbolic.so $tmp/main open $tmp/symbolic.so
 1 blas.symbolic protected.so $tmp/main open $tmp/protected.so
 1 blas.inside hidden.so $tmp/main open $tmp/hidden.so
-1 blas.in-program $tmp/inside $tmp/inside own
+1 blas.in-program $tmp/inside.(cblas_sgemm) $tmp/inside own
+1 blas.in-program $tmp/stripped.(names.stripped) $tmp/stripped own
+1 blas.inside stripped.so $tmp/main open $tmp/stripped.so
 1 blas.mkl-inside mkl.so $tmp/main open $tmp/mkl.so
 END
 silent blas.inside
@@ -182,6 +186,7 @@ $wrong run.no-calls - $tmp/linked_other
 1 blas.deepbind plugin_other.so.calls.$name.of.*libotherblas.so $tmp/other deep $tmp/plugin_other.so
 1 blas.dlmopen plugin_other.so $tmp/other apart $tmp/plugin_other.so
 1 blas.dlsym libotherblas.so $tmp/other handle $tmp/libotherblas.so
+$wrong blas.dlsym-beside libotherblas.so $tmp/linked own open $tmp/libotherblas.so
 1 blas.symbolic symbolic_other.so $tmp/other open $tmp/symbolic_other.so
 1 blas.in-program $tmp/inside_other.($name) $tmp/inside_other own
 1 blas.inside hidden_other.so $tmp/other open $tmp/hidden_other.so
@@ -394,11 +399,19 @@ fi
 
 # --- The CPU library's threads --------------------------------------------------------------------
 
+# spins ID [WORDS]: there is such a finding, if there is a GPU for which operands are copied.
+spins() {
+    if has_engine; then
+        finds "$@"
+    else
+        silent "$1"
+    fi
+}
 doctor 1 OMP_WAIT_POLICY=active "$tmp/spinning" own
-finds spin.endless libspin
+spins spin.endless 'libspin.so spin for .* because of OMP_WAIT_POLICY=active, on cores'
 says '"vendor":"BLAS of unknown origin.*"threads":4,"pool":"libgomp"'
 doctor $wrong GOMP_SPINCOUNT=20000000 "$tmp/spinning" own
-finds spin.long libspin
+spins spin.long 'because of GOMP_SPINCOUNT=20000000, on cores'
 doctor $wrong OMP_WAIT_POLICY=passive "$tmp/spinning" own
 silent spin.long
 # OpenBLAS gets a short spin in the program, and doctor sees it, also if the shell preloads.
@@ -407,11 +420,13 @@ if [ -n "$openblas" ] && [ "$(nproc)" -gt 1 ]; then
     $CC -o "$tmp/openblas" -DDOCTOR_MAIN -DDOCTOR_RUN "$srcdir/tests/tool/doctor.c" "$openblas" -ldl || exit 99
     for preloads in XGEMM_SPIN= LD_PRELOAD="$XG_SO"; do
         doctor any $preloads XGEMM_SPIN=keep OPENBLAS_NUM_THREADS=2 "$tmp/openblas" own
-        finds spin.long openblas
-        doctor any $preloads XGEMM_SPIN=short OPENBLAS_NUM_THREADS=2 "$tmp/openblas" own
-        silent spin.long
+        spins spin.long 'openblas.* because of XGEMM_SPIN=keep, on'
+        for spin in short auto; do
+            doctor any $preloads XGEMM_SPIN=$spin OPENBLAS_NUM_THREADS=2 "$tmp/openblas" own
+            silent spin.long
+        done
         doctor any $preloads XGEMM_SPIN=short OPENBLAS_THREAD_TIMEOUT=26 OPENBLAS_NUM_THREADS=2 "$tmp/openblas" own
-        finds spin.long openblas
+        spins spin.long 'openblas.* because of OPENBLAS_THREAD_TIMEOUT=26, on'
     done
 fi
 

@@ -193,7 +193,8 @@ def test_empty():
                         ("noise", {"a.json": bytes(range(256)) * 9}), ("object", {"a.json": "{}"}),
                         ("another file", {"a.txt": [event()]})):
         with folder_of(files) as folder:
-            page, _ = report(folder)
+            page, _ = report("--command", "./solver -v", folder)
+            check("xgemm-run doctor ./solver -v says" in page.said, what, "names another program")
             check(page.island["products"] == 0 and "No matrix product was seen" in page.said, what)
             check(page.island["hints"] == ["none-seen"], what, page.island["hints"])
 

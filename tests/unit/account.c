@@ -111,10 +111,37 @@ static void test_operations(void)
         r.symbol = names[i][0];
         xg_account_init(&sum);
         xg_account_add(&sum, &r);
-        xg_account_print(&sum, out);
+        xg_account_print(&sum, 0, out);
         fclose(out);
         const char *row = strstr(text, "too small");
         XT_CHECK(row && strstr(row, names[i][0]) && strstr(row, names[i][1]), "%s", text);
+        free(text);
+    }
+}
+
+/* A line of at most 80 columns lacks some of them. */
+static void test_narrow(void)
+{
+    for (int most = 0; most <= 80; most += 80) {
+        struct xg_call_record r = record(4096, XG_PLACE_CPU, XG_REASON_NO_DRIVER);
+        char *text = NULL;
+        size_t size, longest = 0;
+        FILE *out = open_memstream(&text, &size);
+        r.symbol = "scipy_cblas_zher2k64_";
+        xg_account_init(&sum);
+        xg_account_add(&sum, &r);
+        r.place = XG_PLACE_GPU;
+        r.gpu.kernel = "splitk_128x128_and_so_on";
+        xg_account_add(&sum, &r);
+        xg_account_print(&sum, most, out);
+        fclose(out);
+        for (const char *at = text; *at; at += strcspn(at, "\n") + 1)
+            longest = strcspn(at, "\n") > longest ? strcspn(at, "\n") : longest;
+        XT_CHECK(most ? longest <= 80 && !strstr(text, "operation")
+                      : longest > 80 && strstr(text, "operation"),
+                 "%d: %s", most, text);
+        XT_CHECK(strstr(text, "where why") && strstr(text, "seconds") && strstr(text, "mean ms"),
+                 "%s", text);
         free(text);
     }
 }
@@ -123,23 +150,21 @@ static void test_operations(void)
 static void test_absence(void)
 {
     struct xg_call_record r = record(10, XG_PLACE_CPU, XG_REASON_EARNING);
-    char text[512] = "";
     xg_account_init(&sum);
     XT_CHECK(xg_account_absence(&sum) == XG_REASON_COUNT, "an empty account");
     xg_account_add(&sum, &r);
     XT_CHECK(xg_account_absence(&sum) == XG_REASON_EARNING, "to be found out");
     xg_account_explain(&sum, XG_REASON_NO_DEVICE);
     XT_CHECK(xg_account_absence(&sum) == XG_REASON_NO_DEVICE, "explained");
-    FILE *out = fmemopen(text, sizeof text, "w");
-    xg_account_print_absence(&sum, "head: ", out);
-    fclose(out);
-    XT_CHECK(strstr(text, "head: no GPU here: ") && strstr(text, "xgemm-run doctor"), "%s", text);
+    const char *text = xg_account_absence_text(&sum);
+    XT_CHECK(text && strstr(text, "no GPU here: ") && strstr(text, "xgemm-run doctor"), "%s", text);
     xg_account_init(&sum);
     xg_account_add(&sum, &r);
     r.place = XG_PLACE_GPU;
     r.reason = XG_REASON_MODEL;
     xg_account_add(&sum, &r);
     XT_CHECK(xg_account_absence(&sum) == XG_REASON_COUNT, "there is one");
+    XT_CHECK(!xg_account_absence_text(&sum), "there is one, in words");
 }
 
 /* Calls that find the tables full still count in the sums. */
@@ -225,7 +250,7 @@ static void test_largest(void)
     XT_CHECK(sums.calls == INT64_MAX && sums.gpu_calls == INT64_MAX, "%lld, %lld",
              (long long)sums.calls, (long long)sums.gpu_calls);
     FILE *out = open_memstream(&text, &size);
-    xg_account_print(&sum, out);
+    xg_account_print(&sum, 0, out);
     XT_CHECK(fclose(out) == 0 && !strstr(text, " -9") && strstr(text, " 9223372036854775807"), "%s",
              text);
     free(text);
@@ -532,6 +557,7 @@ int main(void)
     xg_conf_get();
     test_sums();
     test_operations();
+    test_narrow();
     test_absence();
     test_full();
     test_invalid();

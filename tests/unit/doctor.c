@@ -96,6 +96,19 @@ static void add_handle(void)
     doctor_text_set(other->path, DOCTOR_PATH_BYTES, "/lib/libblas.so.3");
 }
 
+static void set_spin(const char *setting)
+{
+    doctor_text_set(facts.blas[0].spin_setting, sizeof facts.blas[0].spin_setting, "%s", setting);
+}
+
+/* A library that FlexiBLAS, or a front of MKL, opened by a handle. */
+static void add_behind(enum doctor_vendor front, enum doctor_vendor vendor)
+{
+    add_handle();
+    other->elf.vendor = vendor;
+    facts.objects[1].elf.vendor = front;
+}
+
 /* A program that the run started, and that took all its time. */
 static struct doctor_child *add_child(enum doctor_reach reach)
 {
@@ -225,12 +238,14 @@ static void provoke_program(void)
     PROVOKE("blas.dlmopen", MEND, add_object(); other->elf.imports = NAME; other->apart = true);
     PROVOKE("blas.symbolic", MEND, add_object(); other->elf.defines = NAME;
             other->elf.symbolic = true);
-    PROVOKE("blas.dlsym", MEND, add_handle());
+    PROVOKE("blas.dlsym", MEND, add_handle(); facts.run.account.row_count = 0);
     PROVOKE("blas.inside", MEND, add_object(); other->elf.inside = NAME);
     PROVOKE("blas.slow", NOTE, facts.blas[0].vendor = DOCTOR_VENDOR_OTHER;
             facts.blas[0].threads = 0);
-    PROVOKE("spin.endless", MEND, facts.blas[0].spin_s = INFINITY);
-    PROVOKE("spin.long", NOTE, facts.blas[0].spin_s = 0.13);
+    PROVOKE("blas.dlsym-beside", NOTE, add_handle());
+    PROVOKE("spin.endless", MEND, facts.blas[0].spin_s = INFINITY; set_spin("OMP_WAIT_POLICY=a"));
+    PROVOKE("spin.long", NOTE, facts.blas[0].spin_s = 0.13; set_spin("XGEMM_SPIN=keep"));
+    PROVOKE("spin.openmp", NOTE, facts.blas[0].spin_s = 0.2; facts.blas[0].pool = SHIM_POOL_MKL);
     PROVOKE("spin.dear", NOTE, facts.system.wake_dear = true);
 }
 
@@ -264,8 +279,8 @@ static void provoke_run(void)
     PROVOKE("run.operation", NOTE, set_row(XG_REASON_OPERATION));
     PROVOKE("run.kernel", MEND, set_row(XG_REASON_KERNEL));
     PROVOKE("run.cublas", MEND, set_row(XG_REASON_KERNEL); facts.run.cublas_file[0] = '/');
-    PROVOKE("run.cusolver", MEND, set_row(XG_REASON_KERNEL); set_symbol("dgesv_"));
-    PROVOKE("run.cusolver-closed", MEND, set_row(XG_REASON_KERNEL); set_symbol("dgesv_");
+    PROVOKE("run.cusolver", MEND, set_row(XG_REASON_SOLVER); set_symbol("dgesv_"));
+    PROVOKE("run.cusolver-closed", MEND, set_row(XG_REASON_SOLVER); set_symbol("dgesv_");
             facts.run.cusolver_file[0] = '/');
     PROVOKE("run.declined", NOTE, set_row(XG_REASON_ROUTINE); set_symbol("dgesv_"));
     PROVOKE("run.degenerate", NOTE, set_row(XG_REASON_DEGENERATE));
@@ -336,14 +351,21 @@ static void test_neighbours(void)
 {
     COUNT(2, "no driver, and hidden", set_driver(DOCTOR_DRIVER_ABSENT);
           facts.system.visible_devices = "");
-    COUNT(0, "xgemm-run has shortened the spin", facts.blas[0].spin_s = 0.13;
-          facts.blas[0].spin_decided = true);
+    COUNT(0, "a long spin that no setting causes", facts.blas[0].spin_s = 0.13);
+    COUNT(1, "a long spin where no operand is copied", facts.blas[0].spin_s = 0.13;
+          set_spin("XGEMM_SPIN=keep"); set_driver(DOCTOR_DRIVER_EMPTY));
     COUNT(0, "a named device that exists", facts.system.visible_devices = "0");
     COUNT(0, "others are bound to a symbolic BLAS", facts.objects[1].elf.symbolic = true);
     COUNT(0, "a symbolic BLAS of which no name is imported", facts.objects[1].wanted = false;
           facts.objects[1].elf.symbolic = true);
     COUNT(0, "the BLAS that this library loads itself", add_handle();
           doctor_text_set(other->elf.soname, 256, "%s", XG_DEFAULT_CPU_BLAS));
+    COUNT(0, "FlexiBLAS's backend", add_behind(DOCTOR_VENDOR_FLEXIBLAS, DOCTOR_VENDOR_OPENBLAS));
+    COUNT(0, "a part of MKL", add_behind(DOCTOR_VENDOR_MKL, DOCTOR_VENDOR_MKL));
+    COUNT(1, "another BLAS beside MKL", add_behind(DOCTOR_VENDOR_MKL, DOCTOR_VENDOR_OPENBLAS));
+    COUNT(1, "a BLAS without names in a library", add_object(); other->elf.nameless = true);
+    COUNT(1, "a BLAS without names in the program", facts.program.nameless = true;
+          facts.run.account.row_count = 0);
     COUNT(1, "its own calls are taken, those of others not", add_handle(); other->taken = NAME);
     COUNT(0, "calls that are taken are not lost", add_object(); other->elf.defines = NAME;
           other->elf.symbolic = true; other->taken = NAME);
@@ -490,6 +512,7 @@ static void test_reports(void)
                      "XGEMM_MODE=\"\\\n\xff is not understood, nor H\u00fclle "
                      "\u00a0\u20ac \U0001f600 \xc0\xaf\xed\xa0\x80\xf4\x90\x80\x80\xe2\x82.");
     facts.blas[0].spin_s = INFINITY;
+    set_spin("OMP_WAIT_POLICY=active");
     int count = doctor_diagnose(&facts, findings);
     XT_CHECK(count == 2 && doctor_findings_to_mend(findings, count) == 2, "%d", count);
     FILE *out = open_memstream(&text, &size);

@@ -28,7 +28,8 @@ class Hint:
 class Facts:
     """The facts that all hints use, computed once."""
 
-    def __init__(self, run, whole_s):
+    def __init__(self, run, whole_s, command):
+        self.command = command or "PROGRAM"
         self.run = run
         self.whole_s = whole_s
         self.machine = run.machine() or {}
@@ -254,7 +255,7 @@ def nothing(facts):
         yield Hint("none-seen", 0.0, "No product was seen",
                    "The program multiplied nothing, or the library does not see its calls (a static or "
                    "hidden BLAS), or its account could not be written.",
-                   "xgemm-run doctor ./program says which BLAS it loads and which calls the library "
+                   f"xgemm-run doctor {facts.command} says which BLAS it loads and which calls the library "
                    "sees.")
 
 
@@ -262,9 +263,9 @@ ALL = (nothing, no_gpu, failures, mode, kept, overlap, start, spin, crowded, mod
        small, thin, elsewhere)
 
 
-def find(run, whole_s=None):
+def find(run, whole_s=None, command=None):
     """Returns the hints: those about failures first, then in the order of the time that they concern."""
-    facts = Facts(run, whole_s)
+    facts = Facts(run, whole_s, command)
     found = [hint for look in ALL for hint in look(facts)]
     first = ("none-seen", "wrong", "failed", "no-gpu", "mode")
     return sorted(found, key=lambda hint: (hint.name not in first, -hint.seconds))

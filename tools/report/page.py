@@ -64,7 +64,7 @@ class Page:
         self.machine = run.machine()
         self.total = run.total()
         self.saving = run.saving()
-        self.hints = hints.find(run, whole_s)
+        self.hints = hints.find(run, whole_s, self.command)
         self.shapes = model.shapes_of(run)
         self.timeline, self.single, self.lanes = (
             draw.timeline(run) if self.total.count else ("", True, []))

@@ -30,8 +30,10 @@ REASONS = {
                               "The program got the right result.",
     "XGEMM_OPERATIONS": "The setting XGEMM_OPERATIONS does not name this operation: it stays on the "
                         "CPU.",
-    "no kernel for it": "The library has no kernel for this operation on this GPU, and cuBLAS, or for LAPACK "
-                        "routines cuSOLVER, was not found or could not be opened.",
+    "no kernel for it": "The library has no kernel for this operation on this GPU, and cuBLAS was not found or "
+                        "could not be opened.",
+    "no cuSOLVER here": "cuSOLVER, which computes LAPACK routines, was not found or could not be opened: "
+                        "pip install 'xgemm-shim[lapack]' or nvidia-cusolver.",
     "cuSOLVER declines": "A LAPACK routine: a matrix holds a NaN or an infinity or does not fit the GPU's "
                          "memory, LAPACK's info is not 0, or cuSOLVER is not as exact as LAPACK on it; or a call "
                          "inside a routine whose matrix holds a NaN or an infinity.",
