@@ -194,7 +194,8 @@ bool xg_pages_open(struct xg_pages *pages, const struct xg_pages_system *system,
     pages->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
     if (pages->why)
         return false;
-    const char *why = xg_selftest_run(pages);
+    const char *why =
+        is_pinned(pages) ? xg_pages_result_text(XG_PAGES_PINNED) : xg_selftest_run(pages);
     if (why)
         xg_pages_close(pages, why);
     return !why;

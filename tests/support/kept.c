@@ -93,8 +93,7 @@ static void begin_copy(struct kept *kept, struct xg_table_entry *entry)
     copy->held = xt_alloc((size_t)entry->key.rows, row_bytes(&entry->key));
     if (kept->copy_first)
         send_all(entry);
-    if (!accept(kept, entry,
-                xg_pages_arm(&kept->pages, entry->pages, xg_table_mark, &kept->table)))
+    if (!accept(kept, entry, xg_pages_arm(&kept->pages, entry->pages, xg_table_mark, &kept->table)))
         return;
     kept->armed++;
     entry->credit.armed = true;
@@ -138,7 +137,8 @@ long kept_compare(struct kept *kept, const struct xg_table_key *key)
     const size_t bytes = row_bytes(key);
     long stale = 0;
     for (int64_t row = 0; entry->copies && row < key->rows; row++)
-        stale += memcmp((char *)entry->copies->held + (size_t)row * bytes, row_at(key, row), bytes) != 0;
+        stale +=
+            memcmp((char *)entry->copies->held + (size_t)row * bytes, row_at(key, row), bytes) != 0;
     kept->stale += stale;
     return stale;
 }
@@ -152,5 +152,6 @@ void kept_use(struct kept *kept, const struct xg_table_key *key)
 void kept_written(struct kept *kept, const struct xg_table_key *key)
 {
     const size_t elem_bytes = xg_type_bytes(key->type);
-    xg_table_written(&kept->table, key->at, key->rows, row_bytes(key), (size_t)key->ld * elem_bytes);
+    xg_table_written(&kept->table, key->at, key->rows, row_bytes(key),
+                     (size_t)key->ld * elem_bytes);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Keeps copies of operands as the library would, in host memory, and compares each one that was proved equal. */
+/* Keeps copies of operands as the library would, in host memory, and compares each one that was
+ * proved equal. */
 #ifndef KEPT_H
 #define KEPT_H
 
@@ -21,11 +22,12 @@ bool kept_open(struct kept *kept, const struct xg_pages_system *system, void *se
 /* Drops all copies and closes the tracker. */
 void kept_close(struct kept *kept);
 
-/* One call reads the operand, which nothing writes meanwhile: proves its copy, sends what it lacks and
- * compares all of it; or arms the operand and copies it. */
+/* One call reads the operand, which nothing writes meanwhile: proves its copy, sends what it lacks
+ * and compares all of it; or arms the operand and copies it. */
 void kept_use(struct kept *kept, const struct xg_table_key *key);
 
-/* The two halves of a use, between which others may write: what is read and sent, and the comparison. */
+/* The two halves of a use, between which others may write: what is read and sent, and the
+ * comparison. */
 void kept_send(struct kept *kept, const struct xg_table_key *key);
 long kept_compare(struct kept *kept, const struct xg_table_key *key);
 

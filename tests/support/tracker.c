@@ -33,7 +33,9 @@ static int page_of(const struct tracker *t, uintptr_t at)
     return (int)((at - (uintptr_t)t->memory) / t->page_bytes);
 }
 
-/* --- The program ------------------------------------------------------------------------------------------------- */
+/* --- The program
+ * -------------------------------------------------------------------------------------------------
+ */
 
 void tracker_map(struct tracker *t, int first, int count, bool plain)
 {
@@ -59,11 +61,13 @@ void tracker_free(struct tracker *t, int first, int count)
 void tracker_write(struct tracker *t, int page, size_t offset, char value)
 {
     t->pages[page].exists = true;
-    t->pages[page].armed = t->pages[page].armed && t->armed_forgets;
+    t->pages[page].armed = t->pages[page].armed && (t->armed_forgets || !t->pages[page].tracked);
     t->memory[(size_t)page * t->page_bytes + offset] = value;
 }
 
-/* --- The kernel -------------------------------------------------------------------------------------------------- */
+/* --- The kernel
+ * --------------------------------------------------------------------------------------------------
+ */
 
 /* False: this call fails. */
 static bool enter(struct tracker *t, enum tracker_call call)
@@ -139,8 +143,8 @@ static bool tracker_protect(void *self, struct xg_pages_range pages, bool on)
 
 static uint64_t categories_of(const struct tracker *t, const struct tracker_page *page)
 {
-    uint64_t categories = (page->tracked ? XG_PAGES_TRACKED : 0) | (page->file ? XG_PAGES_FILE : 0) |
-                          (page->huge ? XG_PAGES_HUGE : 0);
+    uint64_t categories = (page->tracked ? XG_PAGES_TRACKED : 0) |
+                          (page->file ? XG_PAGES_FILE : 0) | (page->huge ? XG_PAGES_HUGE : 0);
     if (page->exists)
         categories |= XG_PAGES_PRESENT;
     else if (page->armed)
@@ -208,7 +212,8 @@ static uintptr_t tracker_map_own(void *self, size_t bytes, bool huge)
 
 static void tracker_unmap_own(void *self, struct xg_pages_range pages)
 {
-    tracker_unmap(self, page_of(self, pages.begin), page_of(self, pages.end) - page_of(self, pages.begin));
+    tracker_unmap(self, page_of(self, pages.begin),
+                  page_of(self, pages.end) - page_of(self, pages.begin));
 }
 
 static bool tracker_change(void *self, struct xg_pages_range pages, enum xg_pages_change change)

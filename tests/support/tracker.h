@@ -25,7 +25,8 @@ struct tracker {
     /* What this kernel does. */
     bool holes_unreported; /* a page that does not exist is not written (before July 2026) */
     bool gaps;             /* nor is it returned at all */
-    bool armed_forgets;    /* writes to armed pages are not noted: no kernel, and the test's last resort */
+    bool armed_forgets;    /* writes to armed pages are not noted: no kernel, and the test's last
+                              resort */
     bool closed;           /* the program closed the descriptors */
     int64_t pinned_kib;
     enum tracker_call fails; /* the call fails_in calls from now fails; 0: none */

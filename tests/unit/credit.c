@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The credit on twenty programs and against adversaries: what it gains, and that its loss is bounded. */
+/* The credit on twenty programs and against adversaries: what it gains, and that its loss is
+ * bounded. */
 #include "src/resident/credit.h"
 
 #include <math.h>
@@ -13,7 +14,8 @@ static const struct pages {
 } of_pages[2] = {{256 * 0.9e-3, 0.010, 0.00033, 0.020}, {256 * 1.4e-3, 0.0002, 0.00003, 0.001}};
 static const double BUDGET = 20000; /* MiB of the device for kept operands */
 
-/* What happened to an operand since its last use; a positive number is the share of its pages that was written. */
+/* What happened to an operand since its last use; a positive number is the share of its pages that
+ * was written. */
 enum { NONE = 0, FULL = -1, SAME = -2 /* all written, with equal bytes */, FREED = -3 };
 
 enum { OPERANDS = 400 };
@@ -70,7 +72,9 @@ static bool make_room(const struct operand *operand, double gain_ms)
         double worth = INFINITY;
         for (int i = 0; i < OPERANDS; i++) {
             struct operand *other = &world.operands[i];
-            double its = other->item.armed ? xg_credit_worth(&world.credit, &other->item, other->mib) : INFINITY;
+            double its = other->item.armed
+                             ? xg_credit_worth(&world.credit, &other->item, other->mib)
+                             : INFINITY;
             if (its < worth) {
                 worth = its;
                 least = other;
@@ -91,8 +95,8 @@ static double written_share(double event)
 }
 
 /* What a use cost and saved, whatever the credit says of it. */
-static void count(const struct operand *operand, const struct xg_credit_item *before, double share, double gain_ms,
-                  enum xg_credit_advice advice)
+static void count(const struct operand *operand, const struct xg_credit_item *before, double share,
+                  double gain_ms, enum xg_credit_advice advice)
 {
     const struct pages *pages = &of_pages[world.huge];
     const double armed = before->armed ? 1.0 : before->scouted ? XG_CREDIT_SHARE : 0.0;
@@ -114,16 +118,19 @@ static void use(int name, double mib, double event, double gain_ms)
     const struct pages *pages = &of_pages[world.huge];
     struct operand *operand = &world.operands[name];
     const double share = written_share(event);
-    struct xg_credit_sight sight = {.gain_s = 1e-3 * gain_ms, .written = share, .lost = event == FREED};
+    struct xg_credit_sight sight = {
+        .gain_s = 1e-3 * gain_ms, .written = share, .lost = event == FREED};
     operand->mib = mib;
     operand->item.miss_s = 1e-3 * mib * pages->write;
     operand->item.arm_s = 1e-3 * mib * pages->arm;
     operand->item.disarm_s = 1e-3 * mib * pages->disarm;
     /* 64 words of the fingerprint may miss a small change. */
-    sight.changed = event == FULL || event == FREED || (event > 0 && draw() < 1 - pow(1 - event, 64));
+    sight.changed =
+        event == FULL || event == FREED || (event > 0 && draw() < 1 - pow(1 - event, 64));
     const struct xg_credit_item before = operand->item;
     enum xg_credit_advice advice = xg_credit_use(&world.credit, &operand->item, &sight);
-    count(operand, &before, sight.lost ? 0.0 : share, gain_ms, sight.lost && advice == XG_CREDIT_DROP ? XG_CREDIT_STAY : advice);
+    count(operand, &before, sight.lost ? 0.0 : share, gain_ms,
+          sight.lost && advice == XG_CREDIT_DROP ? XG_CREDIT_STAY : advice);
     world.drops += sight.lost && advice == XG_CREDIT_DROP;
     if (advice == XG_CREDIT_SCOUT) {
         pay(XG_CREDIT_SHARE * mib * pages->arm);
@@ -140,7 +147,9 @@ static void call(double ms)
     xg_credit_call(&world.credit, 1e-3 * ms, 0.0);
 }
 
-/* --- Programs --------------------------------------------------------------------------------------------------- */
+/* --- Programs
+ * ---------------------------------------------------------------------------------------------------
+ */
 
 /* C (229 MiB) comes down and bounds the call. */
 static void fixed_index(void)
@@ -330,15 +339,20 @@ static void test_programs(void)
             begin(huge);
             programs[i].run();
             XT_CHECK(fabs(world.net_ms - programs[i].net_ms[huge]) <= programs[i].within_ms,
-                     "%s, huge %d: %.1f ms, not %.1f", programs[i].name, huge, world.net_ms, programs[i].net_ms[huge]);
+                     "%s, huge %d: %.1f ms, not %.1f", programs[i].name, huge, world.net_ms,
+                     programs[i].net_ms[huge]);
             if (programs[i].within_ms < 1)
-                XT_CHECK(world.hits == programs[i].hits[huge] && world.drops == programs[i].drops[huge],
-                         "%s, huge %d: %ld hits, %ld drops", programs[i].name, huge, world.hits, world.drops);
+                XT_CHECK(world.hits == programs[i].hits[huge] &&
+                             world.drops == programs[i].drops[huge],
+                         "%s, huge %d: %ld hits, %ld drops", programs[i].name, huge, world.hits,
+                         world.drops);
             XT_CHECK(world.net_ms >= -50, "%s loses %.1f ms", programs[i].name, -world.net_ms);
         }
 }
 
-/* --- Adversaries ------------------------------------------------------------------------------------------------ */
+/* --- Adversaries
+ * ------------------------------------------------------------------------------------------------
+ */
 
 static double allowed_ms(void)
 {
@@ -349,9 +363,10 @@ static double allowed_ms(void)
 static void check_bound(const char *who, int trial)
 {
     const double lost_ms = world.cost_ms - world.saved_ms;
-    XT_CHECK(lost_ms <= allowed_ms() + 1e-6, "%s %d: %.2f ms lost of %.1f, %.2f allowed", who, trial, lost_ms,
-             world.calls_ms, allowed_ms());
-    XT_CHECK(world.credit.risk_s >= 0 && world.credit.lent_s <= XG_CREDIT_LOAN_S * (1 + 1e-12), "%s %d", who, trial);
+    XT_CHECK(lost_ms <= allowed_ms() + 1e-6, "%s %d: %.2f ms lost of %.1f, %.2f allowed", who,
+             trial, lost_ms, world.calls_ms, allowed_ms());
+    XT_CHECK(world.credit.risk_s >= 0 && world.credit.lent_s <= XG_CREDIT_LOAN_S * (1 + 1e-12),
+             "%s %d", who, trial);
 }
 
 static double choice(const double *values, int count)
@@ -362,8 +377,9 @@ static double choice(const double *values, int count)
 /* Rewrite operands in periods of their own. */
 static void run_periodic(int trial)
 {
-    static const double calls[] = {200, 1000, 5000}, sizes[] = {4, 24, 64, 300}, times[] = {0.3, 1, 3, 10},
-                        periods[] = {2, 3, 4, 5, 8, 13, 21, 34, 55, 89}, counts[] = {1, 3, 20};
+    static const double calls[] = {200, 1000, 5000}, sizes[] = {4, 24, 64, 300},
+                        times[] = {0.3, 1, 3, 10}, periods[] = {2, 3, 4, 5, 8, 13, 21, 34, 55, 89},
+                        counts[] = {1, 3, 20};
     begin(trial % 2);
     seed = 7 + (uint64_t)trial;
     const double mib = choice(sizes, 4), ms = choice(times, 4);
@@ -383,18 +399,20 @@ static void run_periodic(int trial)
     check_bound("periodic", trial);
 }
 
-/* Sees what is armed and what it has earned, and writes all of it when that hurts most: at once, when it has earned
- * its faults back, or all operands together. */
+/* Sees what is armed and what it has earned, and writes all of it when that hurts most: at once,
+ * when it has earned its faults back, or all operands together. */
 static void run_malicious(int trial)
 {
-    static const double sizes[] = {1, 10, 64, 300}, shares[] = {0.09, 0.11, 0.5, 0.95, 1}, counts[] = {1, 2, 10, 100, 400};
+    static const double sizes[] = {1, 10, 64, 300}, shares[] = {0.09, 0.11, 0.5, 0.95, 1},
+                        counts[] = {1, 2, 10, 100, 300};
     begin(trial % 2);
     seed = 77 + (uint64_t)trial;
-    const double mib = choice(sizes, 4), share = choice(shares, 5), factor = choice((double[]){0, 0.5, 1, 1.1, 3}, 5);
+    const double mib = choice(sizes, 4), share = choice(shares, 5),
+                 factor = choice((double[]){0, 0.5, 1, 1.1, 3}, 5);
     const double gain_ms = up(mib, draw());
     const int many = (int)choice(counts, 5);
     const bool together = draw() < 0.5;
-    for (int i = 0; i < 20 * many + 2000; i++) {
+    for (int i = 0; i < 60 * many + 2000; i++) {
         const struct xg_credit_item *item = &world.operands[i % many].item;
         bool ripe = item->earned_s >= factor * item->miss_s;
         if (together)
@@ -422,11 +440,14 @@ static void run_final(int trial)
     check_bound("final", trial);
 }
 
-/* --- Single rules ----------------------------------------------------------------------------------------------- */
+/* --- Single rules
+ * -----------------------------------------------------------------------------------------------
+ */
 
 static struct xg_credit_item an_item(double miss_s)
 {
-    return (struct xg_credit_item){.arm_s = 0.05 * miss_s, .disarm_s = 0.1 * miss_s, .miss_s = miss_s};
+    return (struct xg_credit_item){
+        .arm_s = 0.05 * miss_s, .disarm_s = 0.1 * miss_s, .miss_s = miss_s};
 }
 
 static void test_rules(void)
@@ -440,7 +461,8 @@ static void test_rules(void)
     xg_credit_scouted(&credit, &item);
     XT_CHECK(fabs(credit.risk_s - 1e-3 / 32) < 1e-12 && item.scouted && !item.armed);
     /* A scout that was written: equal bytes were stored, and twice as many uses are needed. */
-    XT_CHECK(xg_credit_use(&credit, &item, &wrote) == XG_CREDIT_STAY && !item.scouted && item.need == 4);
+    XT_CHECK(xg_credit_use(&credit, &item, &wrote) == XG_CREDIT_STAY && !item.scouted &&
+             item.need == 4);
     XT_CHECK(credit.risk_s < 1e-15);
     for (int i = 0; i < 3; i++)
         XT_CHECK(xg_credit_use(&credit, &item, &same) == XG_CREDIT_STAY, "use %d", i);
@@ -453,14 +475,16 @@ static void test_rules(void)
     struct xg_credit_sight part = {.gain_s = 1e-3, .written = 0.1};
     XT_CHECK(xg_credit_use(&credit, &item, &part) == XG_CREDIT_HIT);
     part.written = 0.11;
-    XT_CHECK(xg_credit_use(&credit, &item, &part) == XG_CREDIT_DROP && !item.armed && item.run == 0);
+    XT_CHECK(xg_credit_use(&credit, &item, &part) == XG_CREDIT_DROP && !item.armed &&
+             item.run == 0);
     XT_CHECK(item.need == 4, "it had earned more than it cost: %d", item.need);
     /* Without credit nothing is armed, however often an operand is used. */
     item = an_item(1.0);
     for (int i = 0; i < 1000; i++)
         XT_CHECK(xg_credit_use(&credit, &item, &same) == XG_CREDIT_STAY);
     XT_CHECK(fabs(credit.lent_s - XG_CREDIT_LOAN_S) < 1e-12);
-    XT_CHECK(xg_credit_displaces(3, 1, 1) && !xg_credit_displaces(2, 1, 1) && xg_credit_displaces(1, 1, 0));
+    XT_CHECK(xg_credit_displaces(3, 1, 1) && !xg_credit_displaces(2, 1, 1) &&
+             xg_credit_displaces(1, 1, 0));
 }
 
 int main(void)

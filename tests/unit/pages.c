@@ -58,7 +58,8 @@ static void close_tracker(void)
     tracker_fini(&tracker);
 }
 
-/* --- The self-test ------------------------------------------------------------------------------ */
+/* --- The self-test ------------------------------------------------------------------------------
+ */
 
 /* What a kernel does with pages that no longer exist, and the way that is then allowed. */
 static void test_ways(void)
@@ -99,10 +100,12 @@ static void test_failed_open(void)
             tracker.fails = call;
             tracker.fails_in = at;
             bool good = xg_pages_open(&pages, &tracker_system, &tracker);
-            XT_CHECK(good == !pages.why && good == tracker.open && good == (pages.way != XG_PAGES_OFF),
+            XT_CHECK(good == !pages.why && good == tracker.open &&
+                         good == (pages.way != XG_PAGES_OFF),
                      "call %d, the %ldth", (int)call, at);
             /* A failure while one way is tested leaves the other. */
-            XT_CHECK(!good || tracker.fails_in || call == TRACKER_OPEN || pages.way != XG_PAGES_OFF);
+            XT_CHECK(!good || tracker.fails_in || call == TRACKER_OPEN ||
+                     pages.way != XG_PAGES_OFF);
             tracker_map(&tracker, 0, 8, true);
             XT_CHECK(good || arm(0, 8) == XG_PAGES_GONE);
             XT_CHECK(good || fetch(0, 8) == XG_PAGES_GONE);
@@ -110,16 +113,23 @@ static void test_failed_open(void)
             close_tracker();
         }
     tracker_init(&tracker);
+    tracker.pinned_kib = 4;
+    XT_CHECK(!xg_pages_open(&pages, &tracker_system, &tracker) &&
+             !strcmp(pages.why, xg_pages_result_text(XG_PAGES_PINNED)));
+    tracker_fini(&tracker);
+    tracker_init(&tracker);
     tracker.fails = TRACKER_OPEN;
     tracker.fails_in = 1;
-    XT_CHECK(!xg_pages_open(&pages, &tracker_system, &tracker) && !strcmp(pages.why, "no such call"));
+    XT_CHECK(!xg_pages_open(&pages, &tracker_system, &tracker) &&
+             !strcmp(pages.why, "no such call"));
     XT_CHECK(tracker.calls[TRACKER_MAP] == 0);
     xg_pages_close(&pages, "later");
     XT_CHECK(!strcmp(pages.why, "no such call"), "the first reason stays");
     tracker_fini(&tracker);
 }
 
-/* --- Arming and fetching ------------------------------------------------------------------------ */
+/* --- Arming and fetching ------------------------------------------------------------------------
+ */
 
 static void test_marks(enum xg_pages_way way)
 {
@@ -166,6 +176,14 @@ static void test_mappings(enum xg_pages_way way)
     XT_CHECK(arm(290, 20) == XG_PAGES_FOREIGN && count_marked() == 0, "no mapping behind");
     XT_CHECK(arm(300, 20) == XG_PAGES_FOREIGN && count_marked() == 0, "no mapping at all");
     XT_CHECK(!tracker.pages[200].tracked);
+    tracker_map(&tracker, 400, 10, true);
+    tracker_map(&tracker, 410, 10, false);
+    tracker_map(&tracker, 430, 10, true);
+    tracker_map(&tracker, 450, 10, true);
+    XT_CHECK(arm(405, 10) == XG_PAGES_FOREIGN && !tracker.pages[400].tracked,
+             "the second one is shared");
+    XT_CHECK(arm(425, 10) == XG_PAGES_FOREIGN && arm(435, 20) == XG_PAGES_FOREIGN, "gaps");
+    XT_CHECK(!tracker.pages[430].tracked && count_marked() == 0);
     /* Another mapping in its place is noticed. */
     tracker_map(&tracker, 120, 5, true);
     XT_CHECK(fetch(50, 100) == XG_PAGES_CHANGED);
@@ -203,6 +221,21 @@ static void test_pinned(enum xg_pages_way way)
     close_tracker();
 }
 
+/* By proof, each category counts. */
+static void test_categories(void)
+{
+    if (!open_tracker(XG_PAGES_PROVE))
+        return;
+    tracker_map(&tracker, 0, 100, true);
+    XT_CHECK(arm(0, 100) == XG_PAGES_DONE && count_marked() == 100);
+    tracker.pages[7].file = true;
+    tracker.pages[8].exists = true;
+    XT_CHECK(fetch(0, 100) == XG_PAGES_DONE && marked[7] && count_marked() == 1);
+    tracker.pages[9].tracked = false;
+    XT_CHECK(fetch(0, 100) == XG_PAGES_CHANGED && marked[9]);
+    close_tracker();
+}
+
 static void test_closed(enum xg_pages_way way)
 {
     if (!open_tracker(way))
@@ -237,7 +270,8 @@ static void test_huge(void)
     close_tracker();
 }
 
-/* --- Between two calls -------------------------------------------------------------------------- */
+/* --- Between two calls --------------------------------------------------------------------------
+ */
 
 static int between; /* what happens, before which call of which kind */
 static enum tracker_call between_call;
@@ -266,8 +300,8 @@ static void happen(struct tracker *t, enum tracker_call call)
     }
 }
 
-/* After DONE all pages are armed, tracked and plain, and nothing was pinned; what was written before they were
- * armed was marked. */
+/* After DONE all pages are armed, tracked and plain, and nothing was pinned; what was written
+ * before they were armed was marked. */
 static void check_between(enum xg_pages_way way, bool arming)
 {
     if (!open_tracker(way))
@@ -285,13 +319,17 @@ static void check_between(enum xg_pages_way way, bool arming)
         enum xg_pages_result next = fetch(0, 100);
         if (next == XG_PAGES_DONE)
             for (int i = 0; i < 100; i++) {
-                XT_CHECK(tracker.pages[i].plain && tracker.pages[i].tracked && tracker.pages[i].armed,
+                XT_CHECK(tracker.pages[i].plain && tracker.pages[i].tracked &&
+                             tracker.pages[i].armed,
                          "event %d, page %d", between, i);
                 XT_CHECK(marked[i] || !(i % 7 == 0 || (arming && tracker.pages[i].exists)),
                          "event %d: page %d was not marked", between, i);
             }
     }
     XT_CHECK(result != XG_PAGES_DONE || !arming || tracker.pinned_kib == 0, "pinned");
+    for (int i = 0; i < 100 && arming && (result == XG_PAGES_CHANGED || result == XG_PAGES_PINNED);
+         i++)
+        XT_CHECK(!tracker.pages[i].tracked, "event %d: page %d is left tracked", between, i);
     close_tracker();
 }
 
@@ -306,7 +344,8 @@ static void test_between(enum xg_pages_way way)
                 }
 }
 
-/* --- Random programs ---------------------------------------------------------------------------- */
+/* --- Random programs ----------------------------------------------------------------------------
+ */
 
 static uint64_t seed = 1;
 
@@ -328,9 +367,9 @@ static void change_memory(struct kept *kept, int operands)
     case 2:
         tracker_map(&tracker, first, count, draw(4) != 0);
         break;
-    case 3: /* a kernel that ends the tracking of a mapping; its pages lose their marks */
+    case 3: /* tracking ends; a page that was armed still looks so */
         for (int i = first; i < first + count; i++)
-            tracker.pages[i].tracked = tracker.pages[i].armed = false;
+            tracker.pages[i].tracked = false;
         break;
     case 4:
         tracker.pinned_kib = draw(3) ? 0 : 4;
@@ -356,14 +395,15 @@ static struct xg_table_key random_key(int operands)
     const int64_t page_elems = (int64_t)tracker.page_bytes / 4;
     const int place = draw(24), size = place % 4;
     struct xg_table_key key = {.rows = 1 + 7 * size, .type = XG_TYPE_S};
-    key.at = tracker.memory + (size_t)(place * operands / 25) * tracker.page_bytes + (size_t)(place % 3) * 100;
+    key.at = tracker.memory + (size_t)(place * operands / 25) * tracker.page_bytes +
+             (size_t)(place % 3) * 100;
     key.columns = size == 2 ? page_elems / 3 : page_elems + 100;
     key.ld = key.columns + (place % 5 == 4 ? 2 * page_elems : place % 2 * 30);
     return key;
 }
 
-/* Pages that others write without notice are lost to every tracker; here they are written only if no mapping is
- * shared. */
+/* Pages that others write without notice are lost to every tracker; here they are written only if
+ * no mapping is shared. */
 static void test_random(enum xg_pages_way way, bool gaps, long operations)
 {
     enum { OPERANDS = 600 };
@@ -408,6 +448,7 @@ int main(void)
         test_random(ways[i], false, 8000);
     }
     test_random(XG_PAGES_PROVE, true, 8000);
+    test_categories();
     test_huge();
     return xt_done();
 }
