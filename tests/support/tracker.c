@@ -7,19 +7,16 @@
 
 #include "xt.h"
 
+/* One memory for all trackers: 16 MiB take a while to clear. */
 void tracker_init(struct tracker *t)
 {
+    static char *memory;
     memset(t, 0, sizeof *t);
     t->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
     const size_t bytes = TRACKER_PAGES * t->page_bytes;
-    if (posix_memalign((void **)&t->memory, bytes / 8, bytes))
+    if (!memory && posix_memalign((void **)&memory, bytes / 8, bytes))
         exit(XT_HARD);
-    memset(t->memory, 0, bytes);
-}
-
-void tracker_fini(struct tracker *t)
-{
-    free(t->memory);
+    t->memory = memory;
 }
 
 struct xg_pages_range tracker_range(const struct tracker *t, int first, int count)

@@ -48,7 +48,6 @@ struct tracker {
 extern const struct xg_pages_system tracker_system;
 
 void tracker_init(struct tracker *tracker);
-void tracker_fini(struct tracker *tracker);
 
 /* The program's changes, by page number. New pages do not exist and read as 0. */
 void tracker_map(struct tracker *tracker, int first, int count, bool plain);

@@ -55,7 +55,6 @@ static void close_tracker(void)
 {
     xg_pages_close(&pages, "the test is over");
     XT_CHECK(!tracker.open && pages.way == XG_PAGES_OFF && pages.why);
-    tracker_fini(&tracker);
 }
 
 /* --- The self-test ------------------------------------------------------------------------------
@@ -116,7 +115,6 @@ static void test_failed_open(void)
     tracker.pinned_kib = 4;
     XT_CHECK(!xg_pages_open(&pages, &tracker_system, &tracker) &&
              !strcmp(pages.why, xg_pages_result_text(XG_PAGES_PINNED)));
-    tracker_fini(&tracker);
     tracker_init(&tracker);
     tracker.fails = TRACKER_OPEN;
     tracker.fails_in = 1;
@@ -125,7 +123,6 @@ static void test_failed_open(void)
     XT_CHECK(tracker.calls[TRACKER_MAP] == 0);
     xg_pages_close(&pages, "later");
     XT_CHECK(!strcmp(pages.why, "no such call"), "the first reason stays");
-    tracker_fini(&tracker);
 }
 
 /* --- Arming and fetching ------------------------------------------------------------------------
@@ -254,7 +251,6 @@ static void test_closed(enum xg_pages_way way)
         return;
     xg_pages_close_in_child(&pages);
     XT_CHECK(fetch(0, 100) == XG_PAGES_GONE && tracker.calls[TRACKER_TRACK] == 0 && !tracker.open);
-    tracker_fini(&tracker);
 }
 
 static void test_huge(void)
@@ -427,7 +423,6 @@ static void test_random(enum xg_pages_way way, bool gaps, long operations)
     for (enum xg_pages_result result = XG_PAGES_DONE; result < XG_PAGES_GONE; result++)
         XT_CHECK(kept.results[result] > 0, "never %s", xg_pages_result_text(result));
     kept_close(&kept);
-    tracker_fini(&tracker);
 }
 
 int main(void)
@@ -436,7 +431,6 @@ int main(void)
     tracker_init(&tracker);
     if (tracker.page_bytes != 4096)
         return xt_skip("the arrays are of pages of 4 KiB");
-    tracker_fini(&tracker);
     test_ways();
     test_failed_open();
     for (int i = 0; i < 2; i++) {
