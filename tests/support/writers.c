@@ -336,10 +336,12 @@ static bool move_here(struct ground *g, size_t first, size_t count)
     const size_t bytes = bytes_of(g, count);
     char *from = anonymous(NULL, bytes, 0);
     memset(from, (int)ground_draw(g, 256), bytes);
-    return mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, page_at(g, first)) != MAP_FAILED;
+    return mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, page_at(g, first)) !=
+           MAP_FAILED;
 }
 
-/* False: not all of it moved, because several mappings are there. The rest is lost, and new pages are mapped. */
+/* False: not all of it moved, because several mappings are there. The rest is lost, and new pages
+ * are mapped. */
 static bool moved(struct ground *g, size_t first, size_t count, void *result, char *room)
 {
     if (result != MAP_FAILED)
@@ -354,7 +356,9 @@ static bool move_away(struct ground *g, size_t first, size_t count)
     const size_t bytes = bytes_of(g, count);
     char *room = anonymous(NULL, bytes, 0);
     if (!moved(g, first, count,
-               mremap(page_at(g, first), bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED | KEEP_MAPPING, room), room))
+               mremap(page_at(g, first), bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED | KEEP_MAPPING,
+                      room),
+               room))
         return false;
     munmap(room, bytes);
     return true;
@@ -365,10 +369,13 @@ static bool move_back(struct ground *g, size_t first, size_t count)
 {
     const size_t bytes = bytes_of(g, count);
     char *room = anonymous(NULL, bytes, 0);
-    if (!moved(g, first, count, mremap(page_at(g, first), bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, room), room))
+    if (!moved(g, first, count,
+               mremap(page_at(g, first), bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, room), room))
         return false;
     room[ground_draw(g, bytes)] ^= 1;
-    return moved(g, first, count, mremap(room, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, page_at(g, first)), room);
+    return moved(g, first, count,
+                 mremap(room, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, page_at(g, first)),
+                 room);
 }
 
 static bool map_file(struct ground *g, size_t first, size_t count, int sharing)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* No writer changes an operand whose copy is then taken for equal: each writer alone, random programs of all of them,
- * and the memory that may not be tracked at all. */
+/* No writer changes an operand whose copy is then taken for equal: each writer alone, random
+ * programs of all of them, and the memory that may not be tracked at all. */
 /*
  * usage: tests/unit/writers [OPERATIONS]
  * The soak runs 10000000. Needs a kernel that tracks pages (Linux 6.7) and permits it.
@@ -40,7 +40,8 @@ static struct xg_table_key most_of(const struct ground *ground)
     return (struct xg_table_key){ground->at + 2000, rows, 1250, 1300, .type = XG_TYPE_S};
 }
 
-/* --- Each writer -------------------------------------------------------------------------------- */
+/* --- Each writer --------------------------------------------------------------------------------
+ */
 
 static bool skipped[64];
 
@@ -56,7 +57,8 @@ static void check_writer(const struct writer *writer, enum xg_pages_way way, boo
     struct xg_table_key key = most_of(&ground);
     kept_use(&kept, &key);
     kept_use(&kept, &key);
-    XT_CHECK(kept.armed == 1 && kept.clean == 1, "%s: %ld armed, %ld clean", writer->name, kept.armed, kept.clean);
+    XT_CHECK(kept.armed == 1 && kept.clean == 1, "%s: %ld armed, %ld clean", writer->name,
+             kept.armed, kept.clean);
     for (int round = 0; round < 3; round++) {
         const size_t first = 20 + ground_draw(&ground, 20), count = 1 + ground_draw(&ground, 10);
         if (!writer->run(&ground, first, count))
@@ -64,8 +66,8 @@ static void check_writer(const struct writer *writer, enum xg_pages_way way, boo
         kept_use(&kept, &key);
         kept_use(&kept, &key);
     }
-    XT_CHECK(kept.stale == 0, "%s, way %d, huge %d, holes %d: %ld stale rows", writer->name, (int)way, huge, holes,
-             kept.stale);
+    XT_CHECK(kept.stale == 0, "%s, way %d, huge %d, holes %d: %ld stale rows", writer->name,
+             (int)way, huge, holes, kept.stale);
     ground_fini(&ground);
     kept_close(&kept);
 }
@@ -77,7 +79,8 @@ static void test_writers(void)
             check_writer(&writers[w], i & 1 ? XG_PAGES_PROVE : XG_PAGES_REPORT, i & 2, i & 4);
 }
 
-/* --- Random programs ---------------------------------------------------------------------------- */
+/* --- Random programs ----------------------------------------------------------------------------
+ */
 
 enum { KEYS = 20, BLOCKS = 8 };
 
@@ -92,12 +95,14 @@ static struct xg_table_key random_key(struct ground *g)
 {
     static const int64_t shares[] = {1, 2, 4, 8, 16};
     const size_t elem_bytes[] = {4, 8, 8, 16};
-    const size_t all = g->pages * g->page_bytes, bytes = all / (size_t)shares[ground_draw(g, 5)] - 8192;
+    const size_t all = g->pages * g->page_bytes,
+                 bytes = all / (size_t)shares[ground_draw(g, 5)] - 8192;
     struct xg_table_key key = {.type = (unsigned char)ground_draw(g, 4)};
     const size_t elem = elem_bytes[key.type];
     key.at = g->at + ground_draw(g, (all - bytes) / 16) * 16;
     key.columns = 1 + (int64_t)ground_draw(g, bytes / elem / 2);
-    key.ld = key.columns + (int64_t)ground_draw(g, ground_draw(g, 3) ? 8 : 2 * g->page_bytes / elem);
+    key.ld =
+        key.columns + (int64_t)ground_draw(g, ground_draw(g, 3) ? 8 : 2 * g->page_bytes / elem);
     key.rows = (int64_t)(bytes / elem) / key.ld;
     key.rows += key.rows == 0;
     return key;
@@ -142,8 +147,8 @@ static void use_heap(struct program *program)
         (*block)[ground_draw(g, program->block_bytes[i])] ^= 1;
     }
     const int64_t columns = 500;
-    kept_use(&kept, &(struct xg_table_key){*block, (int64_t)(program->block_bytes[i] / 4) / columns, columns, columns,
-                                           .type = XG_TYPE_S});
+    kept_use(&kept, &(struct xg_table_key){*block, (int64_t)(program->block_bytes[i] / 4) / columns,
+                                           columns, columns, .type = XG_TYPE_S});
 }
 
 /* The library writes a result over a part of an operand. */
@@ -201,10 +206,12 @@ static void test_fuzz(long operations)
         kept.pages.way = i / 1000 % 2 ? XG_PAGES_PROVE : way;
         step(&program);
     }
-    printf("%ld operations, %.0f a second: %ld uses, %ld armed, %ld clean, %ld rows sent again; changed %ld, foreign "
+    printf("%ld operations, %.0f a second: %ld uses, %ld armed, %ld clean, %ld rows sent again; "
+           "changed %ld, foreign "
            "%ld, pinned %ld\n",
-           operations, (double)operations / (xg_clock_s() - begin_s), kept.uses, kept.armed, kept.clean, kept.sent_rows,
-           kept.results[XG_PAGES_CHANGED], kept.results[XG_PAGES_FOREIGN], kept.results[XG_PAGES_PINNED]);
+           operations, (double)operations / (xg_clock_s() - begin_s), kept.uses, kept.armed,
+           kept.clean, kept.sent_rows, kept.results[XG_PAGES_CHANGED],
+           kept.results[XG_PAGES_FOREIGN], kept.results[XG_PAGES_PINNED]);
     XT_CHECK(kept.stale == 0, "%ld stale rows after %ld uses", kept.stale, kept.uses);
     XT_CHECK(kept.clean >= operations / 20 && kept.sent_rows >= operations / 20);
     XT_CHECK(kept.results[XG_PAGES_CHANGED] > 0 && kept.results[XG_PAGES_FOREIGN] > 0);
@@ -213,7 +220,8 @@ static void test_fuzz(long operations)
     kept_close(&kept);
 }
 
-/* --- Memory that is not tracked ----------------------------------------------------------------- */
+/* --- Memory that is not tracked -----------------------------------------------------------------
+ */
 
 static enum xg_pages_result arm(char *at, size_t bytes)
 {
@@ -259,10 +267,14 @@ static void test_foreign(void)
     const struct xg_pages_system *system = &xg_uffd_system;
     char *theirs = mmap(NULL, 65536, RW, ANONYMOUS, -1, 0);
     mprotect(theirs, 4096, PROT_NONE); /* not united with a neighbour */
-    XT_CHECK(!system->open(&another) && system->find(&another, (uintptr_t)theirs + 4096, &found) &&
-             system->track(&another, (struct xg_pages_range){(uintptr_t)theirs + 4096, (uintptr_t)theirs + 65536}, true));
+    XT_CHECK(
+        !system->open(&another) && system->find(&another, (uintptr_t)theirs + 4096, &found) &&
+        system->track(&another,
+                      (struct xg_pages_range){(uintptr_t)theirs + 4096, (uintptr_t)theirs + 65536},
+                      true));
     XT_CHECK(arm(theirs + 4096, 61440) == XG_PAGES_FOREIGN, "another userfaultfd's memory");
-    /* Ours: theirs is refused, until the tracker closes; also while a child holds the descriptors. */
+    /* Ours: theirs is refused, until the tracker closes; also while a child holds the descriptors.
+     */
     const struct xg_pages_range ours = {(uintptr_t)ground.at, (uintptr_t)ground.at + 65536};
     XT_CHECK(!system->track(&another, ours, true));
     int ends[2];
@@ -283,7 +295,8 @@ static void test_foreign(void)
     ground_fini(&ground);
 }
 
-/* --- Descriptors and children ------------------------------------------------------------------- */
+/* --- Descriptors and children -------------------------------------------------------------------
+ */
 
 static int open_descriptors(void)
 {
@@ -356,7 +369,8 @@ static void test_growth(void)
     munmap(moved, 2 * bytes);
 }
 
-/* --- Pinned memory ------------------------------------------------------------------------------ */
+/* --- Pinned memory ------------------------------------------------------------------------------
+ */
 
 /* A ring that has pinned these bytes, or -1. */
 static int pin(void *at, size_t bytes)
@@ -364,7 +378,8 @@ static int pin(void *at, size_t bytes)
     struct io_uring_params params = {0};
     const struct iovec buffer = {at, bytes};
     int ring = (int)syscall(SYS_io_uring_setup, 1, &params);
-    if (ring >= 0 && syscall(SYS_io_uring_register, ring, IORING_REGISTER_BUFFERS, &buffer, 1) != 0) {
+    if (ring >= 0 &&
+        syscall(SYS_io_uring_register, ring, IORING_REGISTER_BUFFERS, &buffer, 1) != 0) {
         close(ring);
         ring = -1;
     }
