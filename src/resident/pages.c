@@ -156,24 +156,32 @@ static bool prove(struct walk *walk)
     return settle(walk);
 }
 
-static struct xg_pages_range first_part(struct xg_pages_range range)
+static bool unprotect(struct walk *walk)
 {
-    const size_t left = range.end - range.begin;
-    return (struct xg_pages_range){range.begin,
-                                   range.begin + (left < PART_BYTES ? left : PART_BYTES)};
+    walk->pages->system->protect(walk->pages->self, walk->part, false);
+    return true;
 }
 
-/* Walks part by part. False: the kernel refused, or the mappings changed. */
-static bool walk_all(struct walk *walk, struct xg_pages_range range, bool arming)
+/* Part by part. False: the kernel refused, or the mappings changed. */
+static bool walk_all(struct walk *walk, struct xg_pages_range range, bool (*step)(struct walk *),
+                     bool pausing)
 {
     for (; range.begin < range.end; range.begin = walk->part.end) {
-        walk->part = first_part(range);
-        if (!(walk->pages->way == XG_PAGES_REPORT ? report : prove)(walk))
+        const size_t left = range.end - range.begin;
+        walk->part = range;
+        walk->part.end = range.begin + (left < PART_BYTES ? left : PART_BYTES);
+        if (!step(walk))
             return false;
-        if (arming && walk->part.end < range.end)
+        if (pausing && walk->part.end < range.end)
             xg_clock_nap_us(PAUSE_US);
     }
     return true;
+}
+
+/* Finds what is not proved, tells it and arms it. */
+static bool fetch(struct walk *walk, struct xg_pages_range range, bool arming)
+{
+    return walk_all(walk, range, walk->pages->way == XG_PAGES_REPORT ? report : prove, arming);
 }
 
 static bool is_open(struct xg_pages *pages)
@@ -213,7 +221,7 @@ enum xg_pages_result xg_pages_arm(struct xg_pages *pages, struct xg_pages_range 
     if (!is_trackable(pages, range) || !each_mapping(pages, range, track))
         return XG_PAGES_FOREIGN;
     /* A mapping may have taken another's place before it was tracked. */
-    if (!walk_all(&walk, range, true) || !is_trackable(pages, range))
+    if (!fetch(&walk, range, true) || !is_trackable(pages, range))
         result = XG_PAGES_CHANGED;
     else if (is_pinned(pages))
         result = XG_PAGES_PINNED;
@@ -228,7 +236,7 @@ enum xg_pages_result xg_pages_fetch(struct xg_pages *pages, struct xg_pages_rang
     struct walk walk = {.pages = pages, .mark = mark, .of = of};
     if (!is_open(pages))
         return XG_PAGES_GONE;
-    if (!walk_all(&walk, range, false) || (walk.found && !each_mapping(pages, range, NULL)))
+    if (!fetch(&walk, range, false) || (walk.found && !each_mapping(pages, range, NULL)))
         return XG_PAGES_CHANGED;
     /* The kernel pins an armed page for a device only after a write fault on it. */
     return walk.found && is_pinned(pages) ? XG_PAGES_PINNED : XG_PAGES_DONE;
@@ -236,13 +244,8 @@ enum xg_pages_result xg_pages_fetch(struct xg_pages *pages, struct xg_pages_rang
 
 void xg_pages_disarm(struct xg_pages *pages, struct xg_pages_range range)
 {
-    while (range.begin < range.end && is_open(pages)) {
-        const struct xg_pages_range part = first_part(range);
-        pages->system->protect(pages->self, part, false);
-        range.begin = part.end;
-        if (range.begin < range.end)
-            xg_clock_nap_us(PAUSE_US);
-    }
+    if (is_open(pages))
+        walk_all(&(struct walk){.pages = pages}, range, unprotect, true);
 }
 
 bool xg_pages_are_huge(struct xg_pages *pages, struct xg_pages_range range)
@@ -250,14 +253,14 @@ bool xg_pages_are_huge(struct xg_pages *pages, struct xg_pages_range range)
     struct xg_pages_span spans[SPANS];
     struct xg_pages_scan scan = {
         .wanted = XG_PAGES_HUGE, .returned = XG_PAGES_HUGE, .spans = spans};
-    struct walk walk = {.pages = pages, .part = first_part(range)};
+    struct walk walk = {.pages = pages, .part = range};
     size_t huge = 0;
-    int count;
+    int count = 0;
     if (range.begin == range.end || !is_open(pages) ||
         !scan_from(&walk, &scan, range.begin, &count))
         return false;
-    for (int i = 0; i < count; i++)
-        huge += spans[i].end - spans[i].begin;
+    while (count-- > 0)
+        huge += spans[count].end - spans[count].begin;
     return huge > (scan.walked - range.begin) / 2;
 }
 

@@ -152,7 +152,7 @@ enum xg_pages_result xg_pages_fetch(struct xg_pages *pages, struct xg_pages_rang
 /* Writes to these pages cost nothing any more; a fetch of any of them returns it as written. */
 void xg_pages_disarm(struct xg_pages *pages, struct xg_pages_range range);
 
-/* True if most of these pages, or of the first 64 MiB, are in huge pages. */
+/* True if most of these pages, or of the first of them, are in huge pages. */
 bool xg_pages_are_huge(struct xg_pages *pages, struct xg_pages_range range);
 
 /* Ends all tracking, also if a child holds the descriptors, and closes them. why: a constant. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 enum { WORD_BITS = 64 };
+_Static_assert(sizeof(struct xg_table_key) == 5 * sizeof(uint64_t), "a key has no padding");
 static const uintptr_t SCOUT_BYTES = (uintptr_t)2 << 20, SCOUT_APART = (uintptr_t)64 << 20;
 
 /* --- Hashes ---------------------------------------------------------------------------------- */
@@ -20,50 +21,30 @@ static uint64_t mixed(uint64_t hash, uint64_t word)
 /* Never 0. */
 static uint64_t hash_of(const struct xg_table_key *key)
 {
-    uint64_t hash = mixed(1, (uintptr_t)key->at);
-    hash = mixed(hash, (uint64_t)key->rows);
-    hash = mixed(hash, (uint64_t)key->columns);
-    hash = mixed(hash, (uint64_t)key->ld);
-    hash = mixed(hash, (uint64_t)key->type << 24 | (uint64_t)key->form << 16 |
-                           (uint64_t)key->stored << 8 | key->unit);
+    uint64_t words[sizeof *key / sizeof(uint64_t)], hash = 1;
+    memcpy(words, key, sizeof words);
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        hash = mixed(hash, words[i]);
     return hash | 1;
-}
-
-static bool is_same(const struct xg_table_key *a, const struct xg_table_key *b)
-{
-    return a->at == b->at && a->rows == b->rows && a->columns == b->columns && a->ld == b->ld &&
-           a->type == b->type && a->form == b->form && a->stored == b->stored && a->unit == b->unit;
-}
-
-/* Into the triangle that is stored: the other one may be another matrix. */
-static void reflect(const struct xg_table_key *key, int64_t *row, int64_t *column)
-{
-    if ((key->stored == XG_UPPER && *row > *column) ||
-        (key->stored == XG_LOWER && *row < *column)) {
-        const int64_t other = *row;
-        *row = *column;
-        *column = other;
-    }
 }
 
 uint64_t xg_table_fingerprint(const struct xg_table_key *key, int words)
 {
     const size_t elem_bytes = xg_type_bytes(key->type);
     uint64_t hash = 1, spread = 0;
-    for (int i = 0; i < words; i++) {
+    for (int i = 0; i < words; i++, spread += 0x9e3779b97f4a7c15u) {
         uint64_t element[2] = {0};
-        /* Rows in steps from the first to the last, columns scattered from the first to the
-         * last. */
+        /* Rows from the first to the last; columns are scattered, and the last one is the last. */
         int64_t row = words > 1 ? (int64_t)((double)(key->rows - 1) * i / (words - 1)) : 0;
-        int64_t column =
-            i == words - 1 ? key->columns - 1 : (int64_t)(spread % (uint64_t)key->columns);
-        spread += 0x9e3779b97f4a7c15u;
-        reflect(key, &row, &column);
-        /* The diagonal of a unit triangle may be any data, which the program may write. */
-        if (key->unit && row == column)
-            continue;
-        memcpy(element, (const char *)key->at + (size_t)(row * key->ld + column) * elem_bytes,
-               elem_bytes);
+        int64_t column = (int64_t)(spread % (uint64_t)key->columns);
+        if (i == words - 1)
+            column = key->columns - 1;
+        /* Not in the other triangle, nor on a diagonal of ones: the program may write there. */
+        const bool other = key->stored == XG_UPPER ? row > column : row < column;
+        const int64_t place =
+            key->stored != XG_FULL && other ? column * key->ld + row : row * key->ld + column;
+        if (!key->unit || row != column)
+            memcpy(element, (const char *)key->at + (size_t)place * elem_bytes, elem_bytes);
         hash = mixed(mixed(hash, element[0]), element[1]);
     }
     return hash;
@@ -86,7 +67,7 @@ struct xg_table_entry *xg_table_find(struct xg_table *table, const struct xg_tab
 {
     const uint64_t hash = hash_of(key);
     for (int i = 0; i < XG_TABLE_ENTRIES; i++)
-        if (table->hashes[i] == hash && is_same(&table->entries[i].key, key)) {
+        if (table->hashes[i] == hash && !memcmp(&table->entries[i].key, key, sizeof *key)) {
             table->entries[i].seen = ++table->sights;
             return &table->entries[i];
         }
@@ -256,14 +237,9 @@ void xg_table_written(struct xg_table *table, const void *at, int64_t lines, siz
 
 /* --- Copies ---------------------------------------------------------------------------------- */
 
-static size_t page_count(const struct xg_table *table, const struct xg_table_entry *entry)
-{
-    return (entry->pages.end - entry->pages.begin) / table->page_bytes;
-}
-
 static size_t word_count(const struct xg_table *table, const struct xg_table_entry *entry)
 {
-    return page_count(table, entry) / WORD_BITS + 1;
+    return (entry->pages.end - entry->pages.begin) / table->page_bytes / WORD_BITS + 1;
 }
 
 struct xg_table_copy *xg_table_copy_of(const struct xg_table_entry *entry, int device)

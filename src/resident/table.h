@@ -23,14 +23,12 @@ enum { XG_TABLE_ENTRIES = 256, XG_TABLE_WORDS = 64 };
 /* How the device has it: as stored, or as packing for a product leaves it. */
 enum xg_table_form { XG_TABLE_RAW, XG_TABLE_PACKED };
 
-/* Zero-initialised before its fields are set. */
+/* Without padding: two keys are equal if their bytes are. */
 struct xg_table_key {
     const void *at;
     int64_t rows, columns, ld; /* row-major; ld in elements */
-    unsigned char type;        /* enum xg_type */
-    unsigned char form;        /* enum xg_table_form */
-    unsigned char stored;      /* enum xg_uplo: the elements that are read */
-    unsigned char unit;        /* the diagonal is ones, whatever is stored there */
+    uint16_t type, form;       /* enum xg_type, enum xg_table_form */
+    uint16_t stored, unit; /* enum xg_uplo: the elements that are read; 1: the diagonal is ones */
 };
 
 /* What one device has of an entry. */

@@ -171,7 +171,7 @@ static long run_rounds(const struct kind *kind, enum xg_pages_way way, bool huge
 
 int main(int argc, char **argv)
 {
-    const int rounds = argc > 1 ? atoi(argv[1]) : 60;
+    const int rounds = argc > 1 ? atoi(argv[1]) : 200;
     if (!kept_open(&kept, &xg_uffd_system, &uffd)) {
         printf("skipped: %s\n", kept.pages.why);
         return XT_SKIP;
