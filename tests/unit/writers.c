@@ -3,7 +3,7 @@
  * programs of all of them, and the memory that may not be tracked at all. */
 /*
  * usage: tests/unit/writers [OPERATIONS]
- * The soak runs 10000000. Needs a kernel that tracks pages (Linux 6.7) and permits it.
+ * With a number it runs only that many random operations, or with 0 only the other tests. Needs a kernel that tracks pages (Linux 6.7) and permits it.
  */
 #include "tests/support/writers.h"
 
@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "src/resident/uffd.h"
 #include "tests/support/kept.h"
+#include "tests/support/threads.h"
 #include "tests/support/xt.h"
 
 static struct kept kept;
@@ -243,6 +244,12 @@ static void check_foreign(const char *what, int protection, int flags, int file)
     munmap(at, BYTES);
 }
 
+static void *arm_here(void *stack)
+{
+    XT_CHECK(arm(stack, 65536) == XG_PAGES_FOREIGN, "another thread's stack");
+    return NULL;
+}
+
 static void test_foreign(void)
 {
     enum { RW = PROT_READ | PROT_WRITE, ANONYMOUS = MAP_PRIVATE | MAP_ANONYMOUS, DROPPABLE = 8 };
@@ -260,6 +267,7 @@ static void test_foreign(void)
     check_foreign("MAP_DROPPABLE", RW, DROPPABLE | MAP_ANONYMOUS, -1);
     memset(stack, 1, 65536);
     XT_CHECK(arm(stack, 65536) == XG_PAGES_FOREIGN, "the stack");
+    pthread_join(xt_thread_start(arm_here, stack), NULL);
     XT_CHECK(arm(ground.at, 65536) == XG_PAGES_DONE);
     /* Another userfaultfd has it. */
     static struct xg_uffd another;
@@ -432,8 +440,9 @@ int main(int argc, char **argv)
     }
     printf("pages are %s\n", kept.pages.way == XG_PAGES_REPORT ? "reported" : "proved");
     kept_close(&kept);
-    test_fuzz(operations);
-    if (argc == 1) {
+    if (operations)
+        test_fuzz(operations);
+    if (argc == 1 || !operations) {
         test_writers();
         test_foreign();
         test_descriptors();
