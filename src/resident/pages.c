@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "host/stack.h"
-#include "resident/selftest.h"
 
 /* While pages are armed, another thread that maps memory waits: for all of them, if there is no
  * pause, however small the parts are. */
@@ -200,13 +199,9 @@ bool xg_pages_open(struct xg_pages *pages, const struct xg_pages_system *system,
 {
     *pages = (struct xg_pages){.system = system, .self = self, .why = system->open(self)};
     pages->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-    if (pages->why)
-        return false;
-    const char *why =
-        is_pinned(pages) ? xg_pages_result_text(XG_PAGES_PINNED) : xg_selftest_run(pages);
-    if (why)
-        xg_pages_close(pages, why);
-    return !why;
+    if (!pages->why && is_pinned(pages))
+        xg_pages_close(pages, xg_pages_result_text(XG_PAGES_PINNED));
+    return !pages->why;
 }
 
 enum xg_pages_result xg_pages_arm(struct xg_pages *pages, struct xg_pages_range range,

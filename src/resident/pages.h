@@ -82,7 +82,7 @@ struct xg_pages_system {
 
 /* --- The tracker ----------------------------------------------------------------------------- */
 
-/* How pages are proved unchanged; the self-test decides. */
+/* How pages are proved unchanged. */
 enum xg_pages_way {
     XG_PAGES_OFF,
     XG_PAGES_PROVE,  /* each page is proved: it is tracked, exists, is armed and not a file's */
@@ -127,8 +127,9 @@ static inline struct xg_pages_range xg_pages_inside(const void *at, size_t bytes
 }
 
 /*
- * Opens the system and tests it (selftest.h; about 5 ms). False: *pages is off, and pages->why says
- * why; every function below may still be called. Once per process, in an open one (base/sandbox.h).
+ * Opens the system; selftest.h chooses the way, which is OFF until then. False: pages->why says
+ * why; every function below may still be called, and does nothing. Once per process, which must be
+ * open (base/sandbox.h).
  */
 bool xg_pages_open(struct xg_pages *pages, const struct xg_pages_system *system, void *self);
 

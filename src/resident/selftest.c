@@ -118,22 +118,24 @@ static bool measure(struct xg_pages *pages, bool huge)
     return good;
 }
 
-const char *xg_selftest_run(struct xg_pages *pages)
+bool xg_selftest_open(struct xg_pages *pages, const struct xg_pages_system *system, void *self)
 {
     static const enum xg_pages_way ways[] = {XG_PAGES_REPORT, XG_PAGES_PROVE};
     struct test test = {.pages = pages};
-    const size_t page = pages->page_bytes, bytes = page * (page / sizeof(uint64_t));
     bool good = false;
-    test.count = bytes / page;
+    if (!xg_pages_open(pages, system, self))
+        return false;
+    test.count = pages->page_bytes / sizeof(uint64_t);
+    const size_t bytes = test.count * pages->page_bytes;
     for (size_t i = 0; i < 2 && !good && test.count <= TABLE_MOST; i++) {
-        const uintptr_t begin = pages->system->map(pages->self, bytes, false);
+        const uintptr_t begin = system->map(self, bytes, false);
         test.table = (struct xg_pages_range){begin, begin + bytes};
         good = begin && proves(&test, ways[i]);
         if (begin)
-            pages->system->unmap(pages->self, test.table);
+            system->unmap(self, test.table);
     }
-    if (good && measure(pages, false) && measure(pages, true))
-        return NULL;
-    pages->way = XG_PAGES_OFF;
-    return good ? "its cost cannot be measured" : "this kernel does not report every change";
+    good = good && measure(pages, false) && measure(pages, true);
+    if (!good)
+        xg_pages_close(pages, "the kernel does not report every change");
+    return good;
 }

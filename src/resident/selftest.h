@@ -11,9 +11,9 @@
 #include "resident/pages.h"
 
 /*
- * Sets pages->way and pages->costs of an opened system. Returns NULL, or why neither way proves
- * anything here (a constant); the way is then OFF. About 5 ms.
+ * xg_pages_open, and the choice of pages->way and pages->costs; otherwise the tracker is closed.
+ * About 5 ms.
  */
-const char *xg_selftest_run(struct xg_pages *pages);
+bool xg_selftest_open(struct xg_pages *pages, const struct xg_pages_system *system, void *self);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "kept.h"
 
+#include "src/resident/selftest.h"
+
 #include "xt.h"
 
 static size_t row_bytes(const struct xg_table_key *key)
@@ -39,7 +41,7 @@ void kept_drop_all(struct kept *kept)
 bool kept_open(struct kept *kept, const struct xg_pages_system *system, void *self)
 {
     memset(kept, 0, sizeof *kept);
-    bool good = xg_pages_open(&kept->pages, system, self);
+    bool good = xg_selftest_open(&kept->pages, system, self);
     xg_table_init(&kept->table, kept->pages.page_bytes);
     return good;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The page tracker on a system that keeps pages in arrays: every answer and failure of a kernel. */
-#include "src/resident/pages.h"
+#include "src/resident/selftest.h"
 
 #include <math.h>
 
@@ -44,7 +44,7 @@ static bool open_tracker(enum xg_pages_way way)
 {
     tracker_init(&tracker);
     tracker.holes_unreported = way == XG_PAGES_PROVE;
-    bool good = xg_pages_open(&pages, &tracker_system, &tracker);
+    bool good = xg_selftest_open(&pages, &tracker_system, &tracker);
     XT_CHECK(good && pages.way == way && !pages.why, "way %d: %s", (int)pages.way, pages.why);
     memset(tracker.calls, 0, sizeof tracker.calls);
     memset(marked, 0, sizeof marked);
@@ -76,7 +76,7 @@ static void test_ways(void)
         tracker.holes_unreported = kernels[i].holes_unreported;
         tracker.gaps = kernels[i].gaps;
         tracker.armed_forgets = kernels[i].armed_forgets;
-        bool good = xg_pages_open(&pages, &tracker_system, &tracker);
+        bool good = xg_selftest_open(&pages, &tracker_system, &tracker);
         XT_CHECK(pages.way == kernels[i].way, "kernel %zu: way %d", i, (int)pages.way);
         XT_CHECK(good == (pages.way != XG_PAGES_OFF) && good == !pages.why && tracker.open == good);
         for (int huge = 0; huge < 2 && good; huge++) {
@@ -98,7 +98,7 @@ static void test_failed_open(void)
             tracker_init(&tracker);
             tracker.fails = call;
             tracker.fails_in = at;
-            bool good = xg_pages_open(&pages, &tracker_system, &tracker);
+            bool good = xg_selftest_open(&pages, &tracker_system, &tracker);
             XT_CHECK(good == !pages.why && good == tracker.open &&
                          good == (pages.way != XG_PAGES_OFF),
                      "call %d, the %ldth", (int)call, at);
@@ -113,12 +113,12 @@ static void test_failed_open(void)
         }
     tracker_init(&tracker);
     tracker.pinned_kib = 4;
-    XT_CHECK(!xg_pages_open(&pages, &tracker_system, &tracker) &&
+    XT_CHECK(!xg_selftest_open(&pages, &tracker_system, &tracker) &&
              !strcmp(pages.why, xg_pages_result_text(XG_PAGES_PINNED)));
     tracker_init(&tracker);
     tracker.fails = TRACKER_OPEN;
     tracker.fails_in = 1;
-    XT_CHECK(!xg_pages_open(&pages, &tracker_system, &tracker) &&
+    XT_CHECK(!xg_selftest_open(&pages, &tracker_system, &tracker) &&
              !strcmp(pages.why, "no such call"));
     XT_CHECK(tracker.calls[TRACKER_MAP] == 0);
     xg_pages_close(&pages, "later");

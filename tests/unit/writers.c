@@ -3,7 +3,8 @@
  * programs of all of them, and the memory that may not be tracked at all. */
 /*
  * usage: tests/unit/writers [OPERATIONS]
- * With a number it runs only that many random operations, or with 0 only the other tests. Needs a kernel that tracks pages (Linux 6.7) and permits it.
+ * With a number it runs only that many random operations, or with 0 only the other tests. Needs a
+ * kernel that tracks pages (Linux 6.7) and permits it.
  */
 #include "tests/support/writers.h"
 
