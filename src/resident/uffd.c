@@ -24,16 +24,8 @@ static const uint64_t WP_UNPOPULATED = 1 << 13, WP_ASYNC = 1 << 15, REGISTER_WP 
 struct api {
     uint64_t version, features, ioctls;
 };
-struct extent {
-    uint64_t begin, bytes;
-};
-struct registration {
-    struct extent extent;
-    uint64_t mode, ioctls;
-};
-struct protection {
-    struct extent extent;
-    uint64_t mode;
+struct request { /* to track (register) or protect pages; to release them without mode and ioctls */
+    uint64_t begin, bytes, mode, ioctls;
 };
 struct page_scan {
     uint64_t size, flags, start, end, walk_end, spans, room, most;
@@ -46,9 +38,9 @@ struct mapping_query {
 };
 
 #define UFFD_API _IOWR(API, 0x3f, struct api)
-#define UFFD_REGISTER _IOWR(API, 0x00, struct registration)
-#define UFFD_UNREGISTER _IOR(API, 0x01, struct extent)
-#define UFFD_PROTECT _IOWR(API, 0x06, struct protection)
+#define UFFD_REGISTER _IOWR(API, 0x00, struct request)
+#define UFFD_UNREGISTER _IOR(API, 0x01, uint64_t[2])
+#define UFFD_PROTECT _IOWR(API, 0x06, uint64_t[3])
 #define SCAN_PAGES _IOWR('f', 16, struct page_scan)
 #define QUERY_MAPPING _IOWR('f', 17, struct mapping_query)
 
@@ -187,23 +179,21 @@ static bool uffd_find(void *self, uintptr_t at, struct xg_pages_mapping *found)
 
 /* --- Pages ----------------------------------------------------------------------------------- */
 
-static struct extent extent_of(struct xg_pages_range range)
+static bool request(const struct xg_uffd *uffd, unsigned long call, struct xg_pages_range range,
+                    uint64_t mode)
 {
-    return (struct extent){range.begin, range.end - range.begin};
+    struct request asked = {range.begin, range.end - range.begin, mode, 0};
+    return ioctl(uffd->faults.fd, call, &asked) == 0;
 }
 
 static bool uffd_track(void *self, struct xg_pages_range mapping, bool on)
 {
-    const int fd = ((struct xg_uffd *)self)->faults.fd;
-    struct registration asked = {.extent = extent_of(mapping), .mode = REGISTER_WP};
-    return (on ? ioctl(fd, UFFD_REGISTER, &asked) : ioctl(fd, UFFD_UNREGISTER, &asked.extent)) == 0;
+    return request(self, on ? UFFD_REGISTER : UFFD_UNREGISTER, mapping, REGISTER_WP);
 }
 
 static bool uffd_protect(void *self, struct xg_pages_range pages, bool on)
 {
-    const int fd = ((struct xg_uffd *)self)->faults.fd;
-    struct protection asked = {.extent = extent_of(pages), .mode = on ? PROTECT_WP : 0};
-    return ioctl(fd, UFFD_PROTECT, &asked) == 0;
+    return request(self, UFFD_PROTECT, pages, on ? PROTECT_WP : 0);
 }
 
 static int uffd_scan(void *self, struct xg_pages_scan *scan)
