@@ -191,9 +191,9 @@ bool xg_table_scout(const struct xg_table *table, const struct xg_table_entry *e
     return true;
 }
 
-/* Of the pages that are armed. */
-static size_t count_written(const struct xg_table *table, const struct xg_table_entry *entry,
-                            struct xg_pages_range pages)
+/* How many of these pages are armed. */
+static size_t count_armed(const struct xg_table *table, const struct xg_table_entry *entry,
+                          struct xg_pages_range pages)
 {
     struct xg_pages_range block, part = common(entry->pages, pages);
     size_t bytes = entry->credit.armed ? part.end - part.begin : 0;
@@ -204,6 +204,13 @@ static size_t count_written(const struct xg_table *table, const struct xg_table_
     return bytes / table->page_bytes;
 }
 
+double xg_table_written_share(const struct xg_table *table, const struct xg_table_entry *entry)
+{
+    const size_t armed = count_armed(table, entry, entry->pages);
+    return entry->written_pages < armed ? (double)entry->written_pages / (double)armed
+                                        : entry->written_pages > 0;
+}
+
 void xg_table_mark(void *of, struct xg_pages_range pages)
 {
     struct xg_table *table = of;
@@ -211,7 +218,7 @@ void xg_table_mark(void *of, struct xg_pages_range pages)
         struct xg_table_entry *entry = &table->entries[i];
         if (!table->hashes[i] || entry->pages.begin >= pages.end || entry->pages.end <= pages.begin)
             continue;
-        entry->written_pages += count_written(table, entry, pages);
+        entry->written_pages += count_armed(table, entry, pages);
         for (struct xg_table_copy *copy = entry->copies; copy; copy = copy->next)
             mark_copy(entry, copy, table->page_bytes, common(entry->pages, pages));
     }

@@ -111,7 +111,10 @@ uint64_t xg_table_fingerprint(const struct xg_table_key *key, int words);
  * they are stale, and they are counted in written_pages of each armed or scouted entry. */
 void xg_table_mark(void *table, struct xg_pages_range pages);
 
-/* The same for a matrix that is about to be written: `lines` lines of `bytes` bytes, ld_bytes
+/* The share of the entry's armed pages that is in written_pages, at most 1, for the credit. */
+double xg_table_written_share(const struct xg_table *table, const struct xg_table_entry *entry);
+
+/* Marks the pages of a matrix that is about to be written: `lines` lines of `bytes` bytes, ld_bytes
  * apart. Pages between two lines are not marked. */
 void xg_table_written(struct xg_table *table, const void *at, int64_t lines, size_t bytes,
                       size_t ld_bytes);

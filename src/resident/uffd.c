@@ -80,7 +80,7 @@ static void uffd_close(void *self)
 /* A number of /proc's status of this thread, whose memory is the process's; -1: not there. */
 static int64_t status_of(const char *name)
 {
-    char text[4096];
+    char text[8192]; /* a list of groups comes first */
     long long number;
     int fd = open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC);
     ssize_t size = fd < 0 ? 0 : read(fd, text, sizeof text - 1);

@@ -286,8 +286,15 @@ static void test_scouts(void)
                  sizes[i]);
         XT_CHECK(pages >= sizes[i] / 80, "%zu of %zu pages", pages, sizes[i]);
         /* Only the scout's pages count as written. */
+        XT_CHECK(xg_table_written_share(&table, entry) == 0.0);
+        xg_table_scout(&table, entry, 0, &block);
+        xg_table_mark(&table, (struct xg_pages_range){block.begin, block.begin + PAGE});
+        XT_CHECK(xg_table_written_share(&table, entry) == 1.0 / (double)pages);
+        entry->written_pages = 0;
         xg_table_mark(&table, entry->pages);
         XT_CHECK(entry->written_pages == pages, "%zu of %zu", entry->written_pages, pages);
+        xg_table_mark(&table, entry->pages);
+        XT_CHECK(xg_table_written_share(&table, entry) == 1.0, "each page was written twice");
     }
 }
 
