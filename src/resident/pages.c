@@ -19,7 +19,6 @@ struct walk {
     void *of;
     bool found; /* some page was not proved */
     struct xg_pages_range part;
-    struct xg_pages_range pending; /* pages without proof that are not marked and armed yet */
 };
 
 const char *xg_pages_result_text(enum xg_pages_result result)
@@ -105,28 +104,14 @@ static bool report(struct walk *walk)
     return true;
 }
 
-/* Marks the pages that are not proved, and only then arms them. */
-static bool settle(struct walk *walk)
+/* Marks pages that are not proved, and only then arms them. */
+static bool doubt(struct walk *walk, uintptr_t begin, uintptr_t end)
 {
-    const struct xg_pages_range range = walk->pending;
-    walk->pending.begin = walk->pending.end;
-    if (range.begin == range.end)
+    const struct xg_pages_range range = {begin, end};
+    if (begin >= end)
         return true;
     tell(walk, range);
     return walk->pages->system->protect(walk->pages->self, range, true);
-}
-
-static bool doubt(struct walk *walk, uintptr_t begin, uintptr_t end)
-{
-    if (begin >= end)
-        return true;
-    if (walk->pending.end != begin) {
-        if (!settle(walk))
-            return false;
-        walk->pending.begin = begin;
-    }
-    walk->pending.end = end;
-    return true;
 }
 
 static bool is_proof(uint64_t categories)
@@ -152,7 +137,7 @@ static bool prove(struct walk *walk)
         if (!doubt(walk, at, scan.walked))
             return false;
     }
-    return settle(walk);
+    return true;
 }
 
 static bool unprotect(struct walk *walk)
