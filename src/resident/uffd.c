@@ -156,7 +156,7 @@ static int query(uintptr_t at, struct xg_pages_mapping *found)
 /* Reads the list of mappings: begin-end permissions offset device inode name. */
 static bool search(uintptr_t at, struct xg_pages_mapping *found)
 {
-    char line[512], mode[5];
+    char line[8192], mode[5]; /* a path fits */
     unsigned long begin, end = 0, offset, inode;
     unsigned major, minor;
     FILE *list = fopen("/proc/thread-self/maps", "re");
