@@ -31,9 +31,10 @@ static uint64_t hash_of(const struct xg_table_key *key)
 uint64_t xg_table_fingerprint(const struct xg_table_key *key, int words)
 {
     const size_t elem_bytes = xg_type_bytes(key->type);
+    const char *at[XG_TABLE_WORDS];
     uint64_t hash = 1, spread = 0;
+    assert(words <= XG_TABLE_WORDS);
     for (int i = 0; i < words; i++, spread += 0x9e3779b97f4a7c15u) {
-        uint64_t element[2] = {0};
         /* Rows from the first to the last; columns are scattered, and the last one is the last. */
         int64_t row = words > 1 ? (int64_t)((double)(key->rows - 1) * i / (words - 1)) : 0;
         int64_t column = (int64_t)(spread % (uint64_t)key->columns);
@@ -43,8 +44,16 @@ uint64_t xg_table_fingerprint(const struct xg_table_key *key, int words)
         const bool other = key->stored == XG_UPPER ? row > column : row < column;
         const int64_t place =
             key->stored != XG_FULL && other ? column * key->ld + row : row * key->ld + column;
-        if (!key->unit || row != column)
-            memcpy(element, (const char *)key->at + (size_t)place * elem_bytes, elem_bytes);
+        at[i] = (const char *)key->at + (size_t)place * elem_bytes;
+        if (key->unit && row == column)
+            at[i] = NULL;
+        else
+            __builtin_prefetch(at[i]); /* all of them at once: they may be anywhere in memory */
+    }
+    for (int i = 0; i < words; i++) {
+        uint64_t element[2] = {0};
+        if (at[i])
+            memcpy(element, at[i], elem_bytes);
         hash = mixed(mixed(hash, element[0]), element[1]);
     }
     return hash;
@@ -66,25 +75,32 @@ size_t xg_table_bytes(const struct xg_table_key *key)
 struct xg_table_entry *xg_table_find(struct xg_table *table, const struct xg_table_key *key)
 {
     const uint64_t hash = hash_of(key);
-    for (int i = 0; i < XG_TABLE_ENTRIES; i++)
-        if (table->hashes[i] == hash && !memcmp(&table->entries[i].key, key, sizeof *key)) {
-            table->entries[i].seen = ++table->sights;
-            return &table->entries[i];
+    for (uint64_t i = 0; i < XG_TABLE_ENTRIES; i++) {
+        const size_t place =
+            ((hash >> 32) + i) % XG_TABLE_ENTRIES; /* mostly the first, see below */
+        struct xg_table_entry *entry = &table->entries[place];
+        if (table->hashes[place] == hash && !memcmp(&entry->key, key, sizeof *key)) {
+            entry->seen = ++table->sights;
+            return entry;
         }
+    }
     return NULL;
 }
 
 struct xg_table_entry *xg_table_add(struct xg_table *table, const struct xg_table_key *key)
 {
-    int place = 0;
-    while (place < XG_TABLE_ENTRIES && table->hashes[place])
-        place++;
-    if (place == XG_TABLE_ENTRIES)
+    const uint64_t hash = hash_of(key);
+    uint64_t i = 0;
+    while (i < XG_TABLE_ENTRIES && table->hashes[((hash >> 32) + i) % XG_TABLE_ENTRIES])
+        i++;
+    if (i == XG_TABLE_ENTRIES)
         return NULL;
+    const size_t place = ((hash >> 32) + i) % XG_TABLE_ENTRIES;
     struct xg_table_entry *entry = &table->entries[place];
     *entry = (struct xg_table_entry){.key = *key, .seen = ++table->sights};
     entry->pages = xg_pages_inside(key->at, xg_table_bytes(key), table->page_bytes);
-    table->hashes[place] = hash_of(key);
+    table->hashes[place] = hash;
+    table->ranges[place] = entry->pages;
     return entry;
 }
 
@@ -111,6 +127,7 @@ void xg_table_remove(struct xg_table *table, struct xg_table_entry *entry)
 {
     assert(!entry->copies);
     table->hashes[entry - table->entries] = 0;
+    table->ranges[entry - table->entries] = (struct xg_pages_range){0, 0};
     entry->key = (struct xg_table_key){0};
 }
 
@@ -216,7 +233,7 @@ void xg_table_mark(void *of, struct xg_pages_range pages)
     struct xg_table *table = of;
     for (int i = 0; i < XG_TABLE_ENTRIES; i++) {
         struct xg_table_entry *entry = &table->entries[i];
-        if (!table->hashes[i] || entry->pages.begin >= pages.end || entry->pages.end <= pages.begin)
+        if (table->ranges[i].begin >= pages.end || table->ranges[i].end <= pages.begin)
             continue;
         entry->written_pages += count_armed(table, entry, pages);
         for (struct xg_table_copy *copy = entry->copies; copy; copy = copy->next)
