@@ -4,7 +4,7 @@
 . "$srcdir/tests/gate/lib"
 
 # The folders of src/: each includes those before it; the files in src/ itself all of them.
-layers='base host generation decide machine reference verify device compute pipeline report engine'
+layers='base host generation decide machine reference verify device compute resident pipeline report engine'
 
 # rules: checks each #include by the rules of its folder.
 rules() {

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* Credit and risk in seconds; doc/explanation/residency.md has the rules. */
+#include "resident/credit.h"
+
+#include <math.h>
+
+void xg_credit_init(struct xg_credit *credit)
+{
+    *credit = (struct xg_credit){.have_s = XG_CREDIT_START_S};
+}
+
+void xg_credit_call(struct xg_credit *credit, double took_s, double saved_s)
+{
+    credit->have_s += XG_CREDIT_OF_TIME * took_s + XG_CREDIT_OF_SAVED * saved_s;
+}
+
+/* What writes to its armed pages can cost beyond what it earned. A share of what it earned is
+ * credit already. */
+static double risk_of(const struct xg_credit_item *item)
+{
+    return item->armed     ? fmax(0.0, item->miss_s - (1.0 - XG_CREDIT_OF_SAVED) * item->earned_s)
+           : item->scouted ? XG_CREDIT_SHARE * item->miss_s
+                           : 0.0;
+}
+
+/* Changes the item's state and keeps the sum of all risks. */
+static void set_state(struct xg_credit *credit, struct xg_credit_item *item, bool scouted,
+                      bool armed, double earned_s)
+{
+    credit->risk_s -= risk_of(item);
+    item->scouted = scouted;
+    item->armed = armed;
+    item->earned_s = earned_s;
+    credit->risk_s = fmax(0.0, credit->risk_s + risk_of(item));
+}
+
+static int need_of(const struct xg_credit_item *item)
+{
+    return item->need ? item->need : XG_CREDIT_NEED;
+}
+
+static int twice(int uses)
+{
+    return uses < 1 << 29 ? 2 * uses : uses;
+}
+
+static enum xg_credit_advice hit(struct xg_credit *credit, struct xg_credit_item *item,
+                                 double gain_s)
+{
+    item->run++;
+    item->used = credit->uses;
+    set_state(credit, item, false, true, item->earned_s + gain_s);
+    credit->have_s += XG_CREDIT_OF_SAVED * gain_s;
+    return XG_CREDIT_HIT;
+}
+
+/* burnt: it cost more than it saved, so it must be seen for longer next time. */
+static enum xg_credit_advice drop(struct xg_credit *credit, struct xg_credit_item *item, bool burnt)
+{
+    if (burnt)
+        item->need = item->run > twice(need_of(item)) ? item->run : twice(need_of(item));
+    item->run = 0;
+    set_state(credit, item, false, false, 0.0);
+    return XG_CREDIT_DROP;
+}
+
+static enum xg_credit_advice use_kept(struct xg_credit *credit, struct xg_credit_item *item,
+                                      const struct xg_credit_sight *sight)
+{
+    const double share = sight->written, paid_s = share * item->miss_s;
+    const double gain_s = (1.0 - share) * sight->gain_s;
+    if (sight->lost)
+        return drop(credit, item, item->earned_s < item->arm_s);
+    credit->have_s -= paid_s;
+    if (share <= XG_CREDIT_DIRTY && paid_s <= gain_s)
+        return hit(credit, item, gain_s);
+    credit->have_s -= (1.0 - share) * item->disarm_s;
+    return drop(credit, item, item->earned_s < item->miss_s + item->arm_s);
+}
+
+/* A quarter of what keeping an unchanged operand would have saved, up to a limit in all: without
+ * it, a program whose calls are short would never begin. */
+static void lend(struct xg_credit *credit, double gain_s)
+{
+    const double loan_s = fmin(XG_CREDIT_OF_FORGONE * gain_s, XG_CREDIT_LOAN_S - credit->lent_s);
+    if (loan_s > 0.0) {
+        credit->lent_s += loan_s;
+        credit->have_s += loan_s;
+    }
+}
+
+static enum xg_credit_advice use_other(struct xg_credit *credit, struct xg_credit_item *item,
+                                       const struct xg_credit_sight *sight)
+{
+    bool changed = sight->changed || sight->lost;
+    if (item->scouted && !sight->lost) {
+        credit->have_s -= sight->written * XG_CREDIT_SHARE * item->miss_s;
+        changed = changed || sight->written > XG_CREDIT_DIRTY;
+        if (changed)
+            item->need = twice(need_of(item));
+    }
+    item->run = changed ? 0 : item->run + 1;
+    if (changed)
+        set_state(credit, item, false, false, 0.0);
+    if (item->run >= XG_CREDIT_NEED)
+        lend(credit, sight->gain_s);
+    const double cost_s = (1.0 + XG_CREDIT_SHARE) * (item->arm_s + item->miss_s);
+    if (item->run < need_of(item) || !(credit->have_s - credit->risk_s >= cost_s))
+        return XG_CREDIT_STAY;
+    return item->scouted ? XG_CREDIT_ARM : XG_CREDIT_SCOUT;
+}
+
+enum xg_credit_advice xg_credit_use(struct xg_credit *credit, struct xg_credit_item *item,
+                                    const struct xg_credit_sight *sight)
+{
+    credit->uses++;
+    return (item->armed ? use_kept : use_other)(credit, item, sight);
+}
+
+void xg_credit_scouted(struct xg_credit *credit, struct xg_credit_item *item)
+{
+    credit->have_s -= XG_CREDIT_SHARE * item->arm_s;
+    set_state(credit, item, true, false, 0.0);
+}
+
+void xg_credit_armed(struct xg_credit *credit, struct xg_credit_item *item)
+{
+    credit->have_s -= item->arm_s;
+    item->used = credit->uses;
+    set_state(credit, item, false, true, 0.0);
+}
+
+void xg_credit_dropped(struct xg_credit *credit, struct xg_credit_item *item)
+{
+    if (item->armed || item->scouted)
+        credit->have_s -= item->disarm_s * (item->armed ? 1.0 : XG_CREDIT_SHARE);
+    item->run = 0;
+    set_state(credit, item, false, false, 0.0);
+}
+
+double xg_credit_worth(const struct xg_credit *credit, const struct xg_credit_item *item,
+                       double bytes)
+{
+    return item->earned_s / bytes / (double)(1 + credit->uses - item->used);
+}
+
+bool xg_credit_displaces(double gain_s, double bytes, double worth)
+{
+    return gain_s / bytes > XG_CREDIT_BETTER * worth;
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT */
+/* Entries in a fixed table, found by their key's hash or by address; bits of stale pages. */
+#include "resident/table.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORD_BITS = 64 };
+_Static_assert(sizeof(struct xg_table_key) == 5 * sizeof(uint64_t), "a key has no padding");
+static const uintptr_t SCOUT_BYTES = (uintptr_t)2 << 20, SCOUT_APART = (uintptr_t)64 << 20;
+
+/* --- Hashes ---------------------------------------------------------------------------------- */
+
+static uint64_t mixed(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+    return hash ^ hash >> 29;
+}
+
+/* Never 0. */
+static uint64_t hash_of(const struct xg_table_key *key)
+{
+    uint64_t words[sizeof *key / sizeof(uint64_t)], hash = 1;
+    memcpy(words, key, sizeof words);
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        hash = mixed(hash, words[i]);
+    return hash | 1;
+}
+
+uint64_t xg_table_fingerprint(const struct xg_table_key *key, int words)
+{
+    const size_t elem_bytes = xg_type_bytes(key->type);
+    const char *at[XG_TABLE_WORDS];
+    uint64_t hash = 1, spread = 0;
+    assert(words <= XG_TABLE_WORDS);
+    for (int i = 0; i < words; i++, spread += 0x9e3779b97f4a7c15u) {
+        /* Rows from the first to the last; columns are scattered, and the last one is the last. */
+        int64_t row = words > 1 ? (int64_t)((double)(key->rows - 1) * i / (words - 1)) : 0;
+        int64_t column = (int64_t)(spread % (uint64_t)key->columns);
+        if (i == words - 1)
+            column = key->columns - 1;
+        /* Not in the other triangle, nor on a diagonal of ones: the program may write there. */
+        const bool other = key->stored == XG_UPPER ? row > column : row < column;
+        const int64_t place =
+            key->stored != XG_FULL && other ? column * key->ld + row : row * key->ld + column;
+        at[i] = (const char *)key->at + (size_t)place * elem_bytes;
+        if (key->unit && row == column)
+            at[i] = NULL;
+        else
+            __builtin_prefetch(at[i]); /* all of them at once: they may be anywhere in memory */
+    }
+    for (int i = 0; i < words; i++) {
+        uint64_t element[2] = {0};
+        if (at[i])
+            memcpy(element, at[i], elem_bytes);
+        hash = mixed(mixed(hash, element[0]), element[1]);
+    }
+    return hash;
+}
+
+/* --- Entries --------------------------------------------------------------------------------- */
+
+void xg_table_init(struct xg_table *table, size_t page_bytes)
+{
+    memset(table, 0, sizeof *table);
+    table->page_bytes = page_bytes;
+}
+
+size_t xg_table_bytes(const struct xg_table_key *key)
+{
+    return (size_t)((key->rows - 1) * key->ld + key->columns) * xg_type_bytes(key->type);
+}
+
+struct xg_table_entry *xg_table_find(struct xg_table *table, const struct xg_table_key *key)
+{
+    const uint64_t hash = hash_of(key);
+    for (uint64_t i = 0; i < XG_TABLE_ENTRIES; i++) {
+        const size_t place =
+            ((hash >> 32) + i) % XG_TABLE_ENTRIES; /* mostly the first, see below */
+        struct xg_table_entry *entry = &table->entries[place];
+        if (table->hashes[place] == hash && !memcmp(&entry->key, key, sizeof *key)) {
+            entry->seen = ++table->sights;
+            return entry;
+        }
+    }
+    return NULL;
+}
+
+struct xg_table_entry *xg_table_add(struct xg_table *table, const struct xg_table_key *key)
+{
+    const uint64_t hash = hash_of(key);
+    uint64_t i = 0;
+    while (i < XG_TABLE_ENTRIES && table->hashes[((hash >> 32) + i) % XG_TABLE_ENTRIES])
+        i++;
+    if (i == XG_TABLE_ENTRIES)
+        return NULL;
+    const size_t place = ((hash >> 32) + i) % XG_TABLE_ENTRIES;
+    struct xg_table_entry *entry = &table->entries[place];
+    *entry = (struct xg_table_entry){.key = *key, .seen = ++table->sights};
+    entry->pages = xg_pages_inside(key->at, xg_table_bytes(key), table->page_bytes);
+    table->hashes[place] = hash;
+    table->ranges[place] = entry->pages;
+    return entry;
+}
+
+static bool is_in_use(const struct xg_table_entry *entry)
+{
+    for (const struct xg_table_copy *copy = entry->copies; copy; copy = copy->next)
+        if (copy->users || copy->filling)
+            return true;
+    return false;
+}
+
+struct xg_table_entry *xg_table_oldest(struct xg_table *table)
+{
+    struct xg_table_entry *oldest = NULL;
+    for (int i = 0; i < XG_TABLE_ENTRIES; i++) {
+        struct xg_table_entry *entry = &table->entries[i];
+        if (table->hashes[i] && !is_in_use(entry) && (!oldest || entry->seen < oldest->seen))
+            oldest = entry;
+    }
+    return oldest;
+}
+
+void xg_table_remove(struct xg_table *table, struct xg_table_entry *entry)
+{
+    assert(!entry->copies);
+    table->hashes[entry - table->entries] = 0;
+    table->ranges[entry - table->entries] = (struct xg_pages_range){0, 0};
+    entry->key = (struct xg_table_key){0};
+}
+
+struct xg_table_entry *xg_table_meeting(struct xg_table *table, struct xg_pages_range range,
+                                        const struct xg_table_entry *after)
+{
+    const uintptr_t page = table->page_bytes;
+    for (ptrdiff_t i = after ? after - table->entries + 1 : 0; i < XG_TABLE_ENTRIES; i++) {
+        struct xg_table_entry *entry = &table->entries[i];
+        const uintptr_t begin = (uintptr_t)entry->key.at / page * page;
+        if (table->hashes[i] && begin < range.end &&
+            (uintptr_t)entry->key.at + xg_table_bytes(&entry->key) > range.begin)
+            return entry;
+    }
+    return NULL;
+}
+
+enum xg_table_state xg_table_state_of(const struct xg_table_entry *entry)
+{
+    enum xg_table_state best = XG_TABLE_ARMED;
+    const int need = entry->credit.need ? entry->credit.need : XG_CREDIT_NEED;
+    if (!entry->credit.armed)
+        return entry->credit.scouted       ? XG_TABLE_SCOUTED
+               : entry->credit.run >= need ? XG_TABLE_CANDIDATE
+                                           : XG_TABLE_SEEN;
+    for (const struct xg_table_copy *copy = entry->copies; copy && best != XG_TABLE_KEPT;
+         copy = copy->next)
+        if (!copy->filling)
+            best = copy->stale_pages ? XG_TABLE_DIRTY : XG_TABLE_KEPT;
+    return best;
+}
+
+const char *xg_table_state_text(enum xg_table_state state)
+{
+    static const char *const texts[] = {"seen", "candidate", "scouted", "armed", "kept", "dirty"};
+    return texts[state];
+}
+
+/* --- Pages ----------------------------------------------------------------------------------- */
+
+static struct xg_pages_range common(struct xg_pages_range a, struct xg_pages_range b)
+{
+    struct xg_pages_range range = {a.begin > b.begin ? a.begin : b.begin,
+                                   a.end < b.end ? a.end : b.end};
+    if (range.end < range.begin)
+        range.end = range.begin;
+    return range;
+}
+
+static void mark_copy(const struct xg_table_entry *entry, struct xg_table_copy *copy, size_t page,
+                      struct xg_pages_range pages)
+{
+    const size_t end = (pages.end - entry->pages.begin) / page;
+    for (size_t i = (pages.begin - entry->pages.begin) / page; i < end; i++) {
+        const uint64_t bit = (uint64_t)1 << i % WORD_BITS;
+        copy->stale_pages += !(copy->stale[i / WORD_BITS] & bit);
+        copy->stale[i / WORD_BITS] |= bit;
+    }
+}
+
+bool xg_table_scout(const struct xg_table *table, const struct xg_table_entry *entry, int block,
+                    struct xg_pages_range *pages)
+{
+    const uintptr_t page = table->page_bytes, bytes = entry->pages.end - entry->pages.begin;
+    const uintptr_t blocks = bytes / SCOUT_APART;
+    if (!bytes || (uintptr_t)block >= (blocks ? blocks : 1))
+        return false;
+    if (!blocks) {
+        const uintptr_t part = bytes / page / 32 * page;
+        pages->begin = entry->pages.begin + bytes / page / 2 * page;
+        pages->end = pages->begin + (part ? part : page);
+        return true;
+    }
+    /* A huge page that is written becomes ordinary pages, so a block holds whole ones. */
+    const uintptr_t middle = entry->pages.begin + (uintptr_t)block * SCOUT_APART + SCOUT_APART / 2;
+    pages->begin = middle / SCOUT_BYTES * SCOUT_BYTES;
+    pages->end = pages->begin + SCOUT_BYTES;
+    return true;
+}
+
+/* How many of these pages are armed. */
+static size_t count_armed(const struct xg_table *table, const struct xg_table_entry *entry,
+                          struct xg_pages_range pages)
+{
+    struct xg_pages_range block, part = common(entry->pages, pages);
+    size_t bytes = entry->credit.armed ? part.end - part.begin : 0;
+    for (int i = 0; entry->credit.scouted && xg_table_scout(table, entry, i, &block); i++) {
+        part = common(block, pages);
+        bytes += part.end - part.begin;
+    }
+    return bytes / table->page_bytes;
+}
+
+double xg_table_written_share(const struct xg_table *table, const struct xg_table_entry *entry)
+{
+    const size_t armed = count_armed(table, entry, entry->pages);
+    return entry->written_pages < armed ? (double)entry->written_pages / (double)armed
+                                        : entry->written_pages > 0;
+}
+
+void xg_table_mark(void *of, struct xg_pages_range pages)
+{
+    struct xg_table *table = of;
+    for (int i = 0; i < XG_TABLE_ENTRIES; i++) {
+        struct xg_table_entry *entry = &table->entries[i];
+        if (table->ranges[i].begin >= pages.end || table->ranges[i].end <= pages.begin)
+            continue;
+        entry->written_pages += count_armed(table, entry, pages);
+        for (struct xg_table_copy *copy = entry->copies; copy; copy = copy->next)
+            mark_copy(entry, copy, table->page_bytes, common(entry->pages, pages));
+    }
+}
+
+void xg_table_written(struct xg_table *table, const void *at, int64_t lines, size_t bytes,
+                      size_t ld_bytes)
+{
+    const uintptr_t page = table->page_bytes, begin = (uintptr_t)at;
+    if (lines <= 0 || !bytes)
+        return;
+    const struct xg_pages_range all = {begin, begin + (size_t)(lines - 1) * ld_bytes + bytes};
+    if (!xg_table_meeting(table, all, NULL))
+        return;
+    const bool gaps = lines > 1 && ld_bytes >= bytes + page;
+    for (int64_t line = 0; line < (gaps ? lines : 1); line++) {
+        const uintptr_t first = begin + (size_t)line * ld_bytes;
+        const uintptr_t end = gaps ? first + bytes : all.end;
+        xg_table_mark(table,
+                      (struct xg_pages_range){first / page * page, (end + page - 1) / page * page});
+    }
+}
+
+/* --- Copies ---------------------------------------------------------------------------------- */
+
+static size_t word_count(const struct xg_table *table, const struct xg_table_entry *entry)
+{
+    return (entry->pages.end - entry->pages.begin) / table->page_bytes / WORD_BITS + 1;
+}
+
+struct xg_table_copy *xg_table_copy_of(const struct xg_table_entry *entry, int device)
+{
+    struct xg_table_copy *copy = entry->copies;
+    while (copy && copy->device != device)
+        copy = copy->next;
+    return copy;
+}
+
+struct xg_table_copy *xg_table_copy_add(const struct xg_table *table, struct xg_table_entry *entry,
+                                        int device)
+{
+    const size_t words = word_count(table, entry);
+    struct xg_table_copy *copy = calloc(1, sizeof *copy + words * sizeof *copy->stale);
+    if (!copy)
+        return NULL;
+    copy->next = entry->copies;
+    copy->device = device;
+    copy->stale = (uint64_t *)(copy + 1);
+    entry->copies = copy;
+    mark_copy(entry, copy, table->page_bytes, entry->pages);
+    return copy;
+}
+
+void xg_table_copy_remove(struct xg_table_entry *entry, struct xg_table_copy *copy)
+{
+    struct xg_table_copy **link = &entry->copies;
+    while (*link != copy)
+        link = &(*link)->next;
+    *link = copy->next;
+    free(copy);
+}
+
+void xg_table_copy_clean(const struct xg_table *table, const struct xg_table_entry *entry,
+                         struct xg_table_copy *copy)
+{
+    memset(copy->stale, 0, word_count(table, entry) * sizeof *copy->stale);
+    copy->stale_pages = 0;
+}
+
+/* A row with a byte outside the pages, or in a stale one. */
+static bool lacks(const struct xg_table *table, const struct xg_table_entry *entry,
+                  const struct xg_table_copy *copy, uintptr_t begin, uintptr_t end)
+{
+    const uintptr_t page = table->page_bytes, first = entry->pages.begin;
+    if (begin < first || end > entry->pages.end)
+        return true;
+    for (size_t i = (begin - first) / page; copy->stale_pages && i <= (end - 1 - first) / page; i++)
+        if (copy->stale[i / WORD_BITS] >> i % WORD_BITS & 1)
+            return true;
+    return false;
+}
+
+bool xg_table_stale_rows(const struct xg_table *table, const struct xg_table_entry *entry,
+                         const struct xg_table_copy *copy, struct xg_table_rows *rows)
+{
+    const struct xg_table_key *key = &entry->key;
+    const uintptr_t elem_bytes = xg_type_bytes(key->type), begin = (uintptr_t)key->at;
+    const uintptr_t ld_bytes = (uintptr_t)key->ld * elem_bytes;
+    const uintptr_t row_bytes = (uintptr_t)key->columns * elem_bytes;
+    int64_t row = rows->first + rows->count;
+    *rows = (struct xg_table_rows){row, 0};
+    for (; row < key->rows; row++) {
+        const uintptr_t at = begin + (uintptr_t)row * ld_bytes;
+        if (lacks(table, entry, copy, at, at + row_bytes)) {
+            rows->first = rows->count ? rows->first : row;
+            rows->count++;
+        } else if (rows->count) {
+            break;
+        } else if (!copy->stale_pages && at + 2 * ld_bytes < entry->pages.end) {
+            row = (int64_t)((entry->pages.end - begin) / ld_bytes) - 2; /* before the last edge */
+        }
+    }
+    return rows->count > 0;
+}

@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: MIT */
+/* The credit on twenty programs and against adversaries: what it gains, and that its loss is
+ * bounded. */
+#include "src/resident/credit.h"
+
+#include <math.h>
+
+#include "tests/support/xt.h"
+
+/* Sizes in MiB, times in ms. A link of 55 GB/s; per MiB of pages of 4 KiB, or of huge ones: */
+static const double LINK = 1000.0 * 1048576 / 55e9;
+static const struct pages {
+    double write, arm, scan, disarm;
+} of_pages[2] = {{256 * 0.9e-3, 0.010, 0.00033, 0.020}, {256 * 1.4e-3, 0.0002, 0.00003, 0.001}};
+static const double BUDGET = 20000; /* MiB of the device for kept operands */
+
+/* What happened to an operand since its last use; a positive number is the share of its pages that
+ * was written. */
+enum { NONE = 0, FULL = -1, SAME = -2 /* all written, with equal bytes */, FREED = -3 };
+
+enum { OPERANDS = 400 };
+static struct world {
+    struct xg_credit credit;
+    bool huge;
+    struct operand {
+        struct xg_credit_item item;
+        double mib;
+    } operands[OPERANDS];
+    double net_ms, cost_ms, saved_ms, calls_ms;
+    long hits, drops;
+} world;
+
+static uint64_t seed;
+
+static double draw(void)
+{
+    return 0.5 * ((double)xt_random(&seed) + 1.0);
+}
+
+static double up(double mib, double share)
+{
+    return share * mib * LINK;
+}
+
+static void begin(bool huge)
+{
+    memset(&world, 0, sizeof world);
+    world.huge = huge;
+    xg_credit_init(&world.credit);
+    seed = 1;
+}
+
+static double kept_mib(void)
+{
+    double mib = 0;
+    for (int i = 0; i < OPERANDS; i++)
+        mib += world.operands[i].item.armed ? world.operands[i].mib : 0.0;
+    return mib;
+}
+
+static void pay(double ms)
+{
+    world.net_ms -= ms;
+    world.cost_ms += ms;
+}
+
+/* Displaces what is worth least. False: the operand is not worth it. */
+static bool make_room(const struct operand *operand, double gain_ms)
+{
+    while (kept_mib() + operand->mib > BUDGET) {
+        struct operand *least = NULL;
+        double worth = INFINITY;
+        for (int i = 0; i < OPERANDS; i++) {
+            struct operand *other = &world.operands[i];
+            double its = other->item.armed
+                             ? xg_credit_worth(&world.credit, &other->item, other->mib)
+                             : INFINITY;
+            if (its < worth) {
+                worth = its;
+                least = other;
+            }
+        }
+        if (!least || !xg_credit_displaces(1e-3 * gain_ms, operand->mib, worth))
+            return false;
+        pay(least->mib * of_pages[world.huge].disarm);
+        xg_credit_dropped(&world.credit, &least->item);
+    }
+    return true;
+}
+
+/* The share of armed pages that was written since the last use. */
+static double written_share(double event)
+{
+    return event > 0 ? event : event == FULL || event == SAME ? 1.0 : 0.0;
+}
+
+/* What a use cost and saved, whatever the credit says of it. */
+static void count(const struct operand *operand, const struct xg_credit_item *before, double share,
+                  double gain_ms, enum xg_credit_advice advice)
+{
+    const struct pages *pages = &of_pages[world.huge];
+    const double armed = before->armed ? 1.0 : before->scouted ? XG_CREDIT_SHARE : 0.0;
+    pay(armed * share * operand->mib * pages->write);
+    if (before->armed)
+        world.net_ms -= operand->mib * pages->scan;
+    if (advice == XG_CREDIT_HIT) {
+        world.hits++;
+        world.saved_ms += (1 - share) * gain_ms;
+        world.net_ms += (1 - share) * gain_ms;
+    } else if (advice == XG_CREDIT_DROP) {
+        world.drops++;
+        pay((1 - share) * operand->mib * pages->disarm);
+    }
+}
+
+static void use(int name, double mib, double event, double gain_ms)
+{
+    const struct pages *pages = &of_pages[world.huge];
+    struct operand *operand = &world.operands[name];
+    const double share = written_share(event);
+    struct xg_credit_sight sight = {
+        .gain_s = 1e-3 * gain_ms, .written = share, .lost = event == FREED};
+    operand->mib = mib;
+    operand->item.miss_s = 1e-3 * mib * pages->write;
+    operand->item.arm_s = 1e-3 * mib * pages->arm;
+    operand->item.disarm_s = 1e-3 * mib * pages->disarm;
+    /* 64 words of the fingerprint may miss a small change. */
+    sight.changed =
+        event == FULL || event == FREED || (event > 0 && draw() < 1 - pow(1 - event, 64));
+    const struct xg_credit_item before = operand->item;
+    enum xg_credit_advice advice = xg_credit_use(&world.credit, &operand->item, &sight);
+    count(operand, &before, sight.lost ? 0.0 : share, gain_ms,
+          sight.lost && advice == XG_CREDIT_DROP ? XG_CREDIT_STAY : advice);
+    world.drops += sight.lost && advice == XG_CREDIT_DROP;
+    if (advice == XG_CREDIT_SCOUT) {
+        pay(XG_CREDIT_SHARE * mib * pages->arm);
+        xg_credit_scouted(&world.credit, &operand->item);
+    } else if (advice == XG_CREDIT_ARM && make_room(operand, gain_ms)) {
+        pay(mib * pages->arm);
+        xg_credit_armed(&world.credit, &operand->item);
+    }
+}
+
+static void call(double ms)
+{
+    world.calls_ms += ms;
+    xg_credit_call(&world.credit, 1e-3 * ms, 0.0);
+}
+
+/* --- Programs
+ * ---------------------------------------------------------------------------------------------------
+ */
+
+/* C (229 MiB) comes down and bounds the call. */
+static void fixed_index(void)
+{
+    for (int i = 0; i < 300; i++) {
+        call(6);
+        use(0, 110, NONE, up(110, 0.35));
+        use(1, 0.07, FULL, 0);
+    }
+}
+
+/* Each weight in two products, then all of it is written; activations likewise. */
+static void training(void)
+{
+    static const double mib[2][2] = {{3, 12}, {4, 16}};
+    for (int i = 0; i < 2000; i++)
+        for (int w = 0; w < 2; w++)
+            for (int product = 0; product < 2; product++) {
+                call(0.6);
+                for (int x = 0; x < 2; x++)
+                    use(2 * w + x, mib[w][x], product ? NONE : FULL, up(mib[w][x], 0.8));
+            }
+}
+
+/* A transformer of 48 layers: weights for ever, activations new. */
+static void inference(void)
+{
+    static const double mib[4] = {6.75, 2.25, 9, 9};
+    for (int i = 0; i < 40; i++)
+        for (int w = 0; w < 4 * 48; w++) {
+            call(0.45);
+            use(w, mib[w % 4], NONE, up(mib[w % 4], 0.8));
+            use(4 * 48, 3, FULL, up(3, 0.8));
+        }
+}
+
+static void least_squares(void)
+{
+    for (int i = 0; i < 60; i++) {
+        call(7.5);
+        use(0, 312, NONE, up(312, 0.9));
+        use(1 + i % 2, i % 2 ? 5 : 1, FULL, 0);
+    }
+}
+
+/* A product of a matrix and a vector: saved is the CPU's time less the kept product's. */
+static void vectors(double mib, double cpu_ms, int calls)
+{
+    for (int i = 0; i < calls; i++) {
+        call(cpu_ms);
+        use(0, mib, NONE, cpu_ms - (mib * 1048576 / 3.0e12 * 1e3 + 0.030));
+    }
+}
+static void gradients(void)
+{
+    vectors(309, 4.0, 150);
+}
+static void gradients_later(void)
+{
+    call(1500);
+    xg_credit_call(&world.credit, 0.0, 1.4);
+    world.calls_ms = 0;
+    vectors(309, 4.0, 150);
+}
+static void lanczos(void)
+{
+    vectors(191, 2.6, 300);
+}
+static void logistic(void)
+{
+    vectors(366, 4.6, 400);
+}
+
+static void power(void)
+{
+    for (int i = 0; i < 30; i++) {
+        call(1.6);
+        use(0, 24, NONE, up(24, 0.8));
+        use(1, 24, FULL, up(24, 0.8));
+    }
+}
+
+/* One operand of 64 MiB in 2000 calls of 3 ms; rewritten in every `period`th, as `event` says. */
+static void rewritten(int period, double event)
+{
+    for (int i = 0; i < 2000; i++) {
+        call(3);
+        use(0, 64, i % period ? NONE : event, up(64, 0.8));
+    }
+}
+static void each_call(void)
+{
+    rewritten(1, FULL);
+}
+static void equal_bytes(void)
+{
+    rewritten(1, SAME);
+}
+static void one_row(void)
+{
+    rewritten(1, 5.0 / 16384);
+}
+static void one_percent(void)
+{
+    rewritten(1, 0.01);
+}
+static void every_3(void)
+{
+    rewritten(3, FULL);
+}
+static void every_10(void)
+{
+    rewritten(10, FULL);
+}
+static void every_100(void)
+{
+    rewritten(100, FULL);
+}
+static void random_half(void)
+{
+    for (int i = 0; i < 2000; i++) {
+        call(3);
+        use(0, 64, draw() < 0.5 ? FULL : NONE, up(64, 0.8));
+    }
+}
+
+/* Two matrices of 0.8 of the budget. */
+static void in_turn(void)
+{
+    for (int i = 0; i < 400; i++) {
+        call(400);
+        use(i % 2, 16000, NONE, up(16000, 0.8));
+    }
+}
+
+/* Arrays that live for three calls, at one address of the heap. */
+static void heap(void)
+{
+    for (int i = 0; i < 1800; i++) {
+        call(1.6);
+        use(0, 24, i % 3 ? NONE : FULL, up(24, 0.8));
+    }
+}
+
+/* Arrays with mappings of their own, which are freed after 20 uses without a write. */
+static void mapped(void)
+{
+    for (int i = 0; i < 600; i++) {
+        call(3);
+        use(0, 64, i % 20 ? NONE : FREED, up(64, 0.8));
+    }
+}
+
+/* What each saves, in ms, in pages of 4 KiB and in huge pages, and its hits and drops. */
+static const struct {
+    const char *name;
+    void (*run)(void);
+    double net_ms[2], within_ms;
+    long hits[2], drops[2];
+} programs[] = {
+    {"fixed index", fixed_index, {206.1, 217.0}, 0.1, {297, 297}, {0, 0}},
+    {"training", training, {0, 0}, 0.1, {0, 0}, {0, 0}},
+    {"inference", inference, {509.3, 369.3}, 0.1, {5522, 4239}, {0, 0}},
+    {"alternating least squares", least_squares, {191.1, 42.7}, 0.1, {37, 8}, {0, 0}},
+    {"conjugate gradients", gradients, {444.3, 308.2}, 0.1, {119, 80}, {0, 0}},
+    {"the same after 1.4 s were saved", gradients_later, {549.5, 566.3}, 0.1, {147, 147}, {0, 0}},
+    {"Lanczos", lanczos, {722.8, 656.8}, 0.1, {297, 263}, {0, 0}},
+    {"logistic regression", logistic, {1551.9, 1417.9}, 0.1, {360, 320}, {0, 0}},
+    {"matrix power", power, {9.4, 9.9}, 0.1, {27, 27}, {0, 0}},
+    {"rewritten in each call", each_call, {0, 0}, 0.1, {0, 0}, {0, 0}},
+    {"rewritten with equal bytes", equal_bytes, {-4.3, -6.5}, 0.1, {0, 0}, {0, 0}},
+    {"one row rewritten", one_row, {1896, 1930}, 3, {1997, 1997}, {0, 0}},
+    {"one percent rewritten", one_percent, {1560, 1436}, 60, {1944, 1944}, {0, 0}},
+    {"rewritten every 3 calls", every_3, {-0.5, -0.7}, 0.1, {0, 0}, {0, 0}},
+    {"every 10", every_10, {-10.2, -17.8}, 0.1, {6, 6}, {1, 1}},
+    {"every 100", every_100, {1281.0, 260.4}, 0.1, {1649, 433}, {19, 7}},
+    {"a random half", random_half, {-30, -45}, 30, {0, 0}, {1, 1}},
+    {"two in turn", in_turn, {0, 0}, 0.1, {0, 0}, {0, 0}},
+    {"heap, three uses each", heap, {-0.2, -0.3}, 0.1, {0, 0}, {0, 0}},
+    {"mappings of 20 uses", mapped, {438.0, 467.2}, 0.1, {480, 480}, {29, 29}},
+};
+
+static void test_programs(void)
+{
+    for (size_t i = 0; i < sizeof programs / sizeof programs[0]; i++)
+        for (int huge = 0; huge < 2; huge++) {
+            begin(huge);
+            programs[i].run();
+            XT_CHECK(fabs(world.net_ms - programs[i].net_ms[huge]) <= programs[i].within_ms,
+                     "%s, huge %d: %.1f ms, not %.1f", programs[i].name, huge, world.net_ms,
+                     programs[i].net_ms[huge]);
+            if (programs[i].within_ms < 1)
+                XT_CHECK(world.hits == programs[i].hits[huge] &&
+                             world.drops == programs[i].drops[huge],
+                         "%s, huge %d: %ld hits, %ld drops", programs[i].name, huge, world.hits,
+                         world.drops);
+            XT_CHECK(world.net_ms >= -50, "%s loses %.1f ms", programs[i].name, -world.net_ms);
+        }
+}
+
+/* --- Adversaries
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static double allowed_ms(void)
+{
+    return 1e3 * (XG_CREDIT_START_S + XG_CREDIT_LOAN_S) + XG_CREDIT_OF_TIME * world.calls_ms;
+}
+
+/* At any moment of any program. */
+static void check_bound(const char *who, int trial)
+{
+    const double lost_ms = world.cost_ms - world.saved_ms;
+    XT_CHECK(lost_ms <= allowed_ms() + 1e-6, "%s %d: %.2f ms lost of %.1f, %.2f allowed", who,
+             trial, lost_ms, world.calls_ms, allowed_ms());
+    XT_CHECK(world.credit.risk_s >= 0 && world.credit.lent_s <= XG_CREDIT_LOAN_S * (1 + 1e-12),
+             "%s %d", who, trial);
+}
+
+static double choice(const double *values, int count)
+{
+    return values[(int)(draw() * count) % count];
+}
+
+/* Rewrite operands in periods of their own. */
+static void run_periodic(int trial)
+{
+    static const double calls[] = {200, 1000, 5000}, sizes[] = {4, 24, 64, 300},
+                        times[] = {0.3, 1, 3, 10}, periods[] = {2, 3, 4, 5, 8, 13, 21, 34, 55, 89},
+                        counts[] = {1, 3, 20};
+    begin(trial % 2);
+    seed = 7 + (uint64_t)trial;
+    const double mib = choice(sizes, 4), ms = choice(times, 4);
+    const int many = (int)choice(counts, 3), n = (int)choice(calls, 3);
+    double left[20] = {0}, mine[4];
+    for (int i = 0; i < 4; i++)
+        mine[i] = choice(periods, 10);
+    for (int i = 0; i < n; i++) {
+        double event = NONE;
+        if (--left[i % many] < 0) {
+            event = draw() < 0.8 ? FULL : SAME;
+            left[i % many] = choice(mine, 4);
+        }
+        call(ms);
+        use(i % many, mib, event, fmin(up(mib, 0.8), 0.8 * ms));
+    }
+    check_bound("periodic", trial);
+}
+
+/* Sees what is armed and what it has earned, and writes all of it when that hurts most: at once,
+ * when it has earned its faults back, or all operands together. */
+static void run_malicious(int trial)
+{
+    static const double sizes[] = {1, 10, 64, 300}, shares[] = {0.09, 0.11, 0.5, 0.95, 1},
+                        counts[] = {1, 2, 10, 100, 300};
+    begin(trial % 2);
+    seed = 77 + (uint64_t)trial;
+    const double mib = choice(sizes, 4), share = choice(shares, 5),
+                 factor = choice((double[]){0, 0.5, 1, 1.1, 3}, 5);
+    const double gain_ms = up(mib, draw());
+    const int many = (int)choice(counts, 5);
+    const bool together = draw() < 0.5;
+    for (int i = 0; i < 60 * many + 2000; i++) {
+        const struct xg_credit_item *item = &world.operands[i % many].item;
+        bool ripe = item->earned_s >= factor * item->miss_s;
+        if (together)
+            for (int other = 0; other < many; other++)
+                ripe = ripe && world.operands[other].item.armed &&
+                       world.operands[other].item.earned_s >= factor * item->miss_s;
+        if (item->armed && ripe && together) {
+            for (int other = 0; other < many; other++)
+                use(other, mib, share < 1 ? share : FULL, gain_ms);
+            check_bound("together", trial);
+        }
+        call(1.25 * gain_ms);
+        use(i % many, mib, item->armed && ripe ? (share < 1 ? share : FULL) : NONE, gain_ms);
+        check_bound("malicious", trial);
+    }
+}
+
+/* At the end of any program all armed operands may be written. */
+static void run_final(int trial)
+{
+    run_malicious(trial);
+    for (int i = 0; i < OPERANDS; i++)
+        if (world.operands[i].item.armed)
+            use(i, world.operands[i].mib, FULL, up(world.operands[i].mib, 0.8));
+    check_bound("final", trial);
+}
+
+/* --- Single rules
+ * -----------------------------------------------------------------------------------------------
+ */
+
+static struct xg_credit_item an_item(double miss_s)
+{
+    return (struct xg_credit_item){
+        .arm_s = 0.05 * miss_s, .disarm_s = 0.1 * miss_s, .miss_s = miss_s};
+}
+
+static void test_rules(void)
+{
+    struct xg_credit credit;
+    struct xg_credit_item item = an_item(1e-3);
+    const struct xg_credit_sight same = {.gain_s = 1e-3}, wrote = {.gain_s = 1e-3, .written = 1.0};
+    xg_credit_init(&credit);
+    XT_CHECK(xg_credit_use(&credit, &item, &same) == XG_CREDIT_STAY);
+    XT_CHECK(xg_credit_use(&credit, &item, &same) == XG_CREDIT_SCOUT);
+    xg_credit_scouted(&credit, &item);
+    XT_CHECK(fabs(credit.risk_s - 1e-3 / 32) < 1e-12 && item.scouted && !item.armed);
+    /* A scout that was written: equal bytes were stored, and twice as many uses are needed. */
+    XT_CHECK(xg_credit_use(&credit, &item, &wrote) == XG_CREDIT_STAY && !item.scouted &&
+             item.need == 4);
+    XT_CHECK(credit.risk_s < 1e-15);
+    for (int i = 0; i < 3; i++)
+        XT_CHECK(xg_credit_use(&credit, &item, &same) == XG_CREDIT_STAY, "use %d", i);
+    XT_CHECK(xg_credit_use(&credit, &item, &same) == XG_CREDIT_SCOUT);
+    xg_credit_scouted(&credit, &item);
+    XT_CHECK(xg_credit_use(&credit, &item, &same) == XG_CREDIT_ARM);
+    xg_credit_armed(&credit, &item);
+    XT_CHECK(fabs(credit.risk_s - 1e-3) < 1e-12 && item.armed && !item.scouted);
+    XT_CHECK(xg_credit_use(&credit, &item, &same) == XG_CREDIT_HIT && credit.risk_s < 2e-4);
+    struct xg_credit_sight part = {.gain_s = 1e-3, .written = 0.1};
+    XT_CHECK(xg_credit_use(&credit, &item, &part) == XG_CREDIT_HIT);
+    part.written = 0.11;
+    XT_CHECK(xg_credit_use(&credit, &item, &part) == XG_CREDIT_DROP && !item.armed &&
+             item.run == 0);
+    XT_CHECK(item.need == 4, "it had earned more than it cost: %d", item.need);
+    /* Without credit nothing is armed, however often an operand is used. */
+    item = an_item(1.0);
+    for (int i = 0; i < 1000; i++)
+        XT_CHECK(xg_credit_use(&credit, &item, &same) == XG_CREDIT_STAY);
+    XT_CHECK(fabs(credit.lent_s - XG_CREDIT_LOAN_S) < 1e-12);
+    XT_CHECK(xg_credit_displaces(3, 1, 1) && !xg_credit_displaces(2, 1, 1) &&
+             xg_credit_displaces(1, 1, 0));
+}
+
+int main(void)
+{
+    test_rules();
+    test_programs();
+    for (int trial = 0; trial < 4000; trial++)
+        run_periodic(trial);
+    for (int trial = 0; trial < 400; trial++)
+        run_final(trial);
+    return xt_done();
+}

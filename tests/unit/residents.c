@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of operands: entries, fingerprints, marks, scouts and the rows that a copy lacks. */
+#include "src/resident/table.h"
+
+#include "tests/support/xt.h"
+
+enum { PAGE = 4096 };
+
+static struct xg_table table;
+static uint64_t seed = 1;
+
+static size_t draw(size_t below)
+{
+    return (size_t)(((double)xt_random(&seed) + 1.0) / 2.0 * (double)below) % below;
+}
+
+static struct xg_table_key key_at(uintptr_t at, int64_t rows, int64_t columns, int64_t ld)
+{
+    /* NOLINT: an address that is never read */
+    return (struct xg_table_key){(void *)at, rows, columns, ld, .type = XG_TYPE_S};
+}
+
+static struct xg_table_entry *add(const struct xg_table_key *key)
+{
+    struct xg_table_entry *entry = xg_table_add(&table, key);
+    if (!entry)
+        exit(XT_HARD);
+    return entry;
+}
+
+/* --- Entries ------------------------------------------------------------------------------------
+ */
+
+static void test_entries(void)
+{
+    const uintptr_t base = (uintptr_t)1 << 40;
+    xg_table_init(&table, PAGE);
+    for (int i = 0; i < XG_TABLE_ENTRIES; i++) {
+        const struct xg_table_key key = key_at(base + (uintptr_t)i * 64, 10 + i % 3, 20, 20);
+        XT_CHECK(!xg_table_find(&table, &key));
+        struct xg_table_entry *entry = add(&key);
+        XT_CHECK(xg_table_find(&table, &key) == entry && xg_table_state_of(entry) == XG_TABLE_SEEN);
+    }
+    struct xg_table_key key = key_at(base, 10, 20, 20);
+    struct xg_table_entry *first = xg_table_find(&table, &key);
+    XT_CHECK(first);
+    XT_CHECK(!xg_table_add(&table, &(struct xg_table_key){.at = &key, .rows = 1}), "it is full");
+    /* Each field tells operands apart. */
+    struct xg_table_key others[] = {key, key, key, key, key, key, key, key};
+    others[0].at = (char *)key.at + 4;
+    others[1].rows++;
+    others[2].columns--;
+    others[3].ld++;
+    others[4].type = XG_TYPE_C;
+    others[5].form = XG_TABLE_PACKED;
+    others[6].stored = XG_UPPER;
+    others[7].unit = 1;
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        XT_CHECK(!xg_table_find(&table, &others[i]), "field %zu", i);
+    /* The first was just seen; the second is the oldest, unless it is in use. */
+    key = key_at(base + 64, 11, 20, 20);
+    struct xg_table_entry *oldest = xg_table_oldest(&table);
+    XT_CHECK(oldest && oldest->key.at == key.at);
+    struct xg_table_copy *copy = xg_table_copy_add(&table, oldest, 3);
+    copy->users = 1;
+    XT_CHECK(xg_table_oldest(&table) != oldest && xg_table_copy_of(oldest, 3) == copy);
+    copy->users = 0;
+    copy->filling = true;
+    XT_CHECK(xg_table_oldest(&table) != oldest && !xg_table_copy_of(oldest, 2));
+    copy->filling = false;
+    XT_CHECK(xg_table_oldest(&table) == oldest);
+    struct xg_table_copy *second = xg_table_copy_add(&table, oldest, 2);
+    xg_table_copy_remove(oldest, copy);
+    XT_CHECK(oldest->copies == second && !second->next);
+    xg_table_copy_remove(oldest, second);
+    xg_table_remove(&table, oldest);
+    XT_CHECK(!xg_table_find(&table, &key) && add(&others[0]) == oldest);
+    for (int i = 0; i < XG_TABLE_ENTRIES; i++)
+        if (table.hashes[i])
+            xg_table_remove(&table, &table.entries[i]);
+    XT_CHECK(!xg_table_oldest(&table));
+}
+
+static void test_states(void)
+{
+    const struct xg_table_key key = key_at(1 << 20, 100, 1000, 1000);
+    xg_table_init(&table, PAGE);
+    struct xg_table_entry *entry = add(&key);
+    entry->credit.run = XG_CREDIT_NEED;
+    XT_CHECK(xg_table_state_of(entry) == XG_TABLE_CANDIDATE);
+    entry->credit.need = 3;
+    XT_CHECK(xg_table_state_of(entry) == XG_TABLE_SEEN);
+    entry->credit.scouted = true;
+    XT_CHECK(xg_table_state_of(entry) == XG_TABLE_SCOUTED);
+    entry->credit.armed = true;
+    XT_CHECK(xg_table_state_of(entry) == XG_TABLE_ARMED);
+    struct xg_table_copy *copy = xg_table_copy_add(&table, entry, 0);
+    copy->filling = true;
+    XT_CHECK(xg_table_state_of(entry) == XG_TABLE_ARMED);
+    copy->filling = false;
+    XT_CHECK(xg_table_state_of(entry) == XG_TABLE_DIRTY);
+    xg_table_copy_clean(&table, entry, copy);
+    XT_CHECK(xg_table_state_of(entry) == XG_TABLE_KEPT);
+    xg_table_mark(&table, (struct xg_pages_range){entry->pages.begin, entry->pages.begin + PAGE});
+    XT_CHECK(xg_table_state_of(entry) == XG_TABLE_DIRTY && copy->stale_pages == 1);
+    struct xg_table_copy *other = xg_table_copy_add(&table, entry, 1);
+    xg_table_copy_clean(&table, entry, other);
+    XT_CHECK(xg_table_state_of(entry) == XG_TABLE_KEPT, "of another device");
+    xg_table_copy_remove(entry, copy);
+    xg_table_copy_remove(entry, other);
+}
+
+/* --- Fingerprints -------------------------------------------------------------------------------
+ */
+
+static void test_fingerprints(void)
+{
+    enum { ROWS = 300, LD = 310 };
+    static double data[ROWS * LD];
+    struct xg_table_key key = {data, ROWS, ROWS, LD, .type = XG_TYPE_D};
+    for (int i = 0; i < ROWS * LD; i++)
+        data[i] = (double)xt_random(&seed);
+    const uint64_t before = xg_table_fingerprint(&key, 64);
+    XT_CHECK(xg_table_fingerprint(&key, 64) == before && xg_table_fingerprint(&key, 16) != before);
+    /* Padding is not read; the first and the last element are. */
+    for (int row = 0; row < ROWS; row++)
+        for (int i = ROWS; i < LD; i++)
+            data[row * LD + i] += 1;
+    XT_CHECK(xg_table_fingerprint(&key, 64) == before);
+    for (int end = 0; end < 2; end++) {
+        data[end ? (ROWS - 1) * LD + ROWS - 1 : 0] += 1;
+        XT_CHECK(xg_table_fingerprint(&key, 64) != before, "element %d", end);
+        data[end ? (ROWS - 1) * LD + ROWS - 1 : 0] -= 1;
+    }
+    /* Only the stored triangle; with a unit diagonal, without it. */
+    for (int stored = XG_UPPER; stored <= XG_LOWER; stored++)
+        for (int unit = 0; unit < 2; unit++) {
+            key.stored = (unsigned char)stored;
+            key.unit = (unsigned char)unit;
+            const uint64_t all = xg_table_fingerprint(&key, 64);
+            for (int row = 0; row < ROWS; row++)
+                for (int i = 0; i < ROWS; i++)
+                    data[row * LD + i] +=
+                        (stored == XG_UPPER ? i < row : i > row) || (unit && i == row);
+            XT_CHECK(xg_table_fingerprint(&key, 64) == all, "triangle %d, unit %d", stored, unit);
+            for (int row = 0; row < ROWS; row++)
+                for (int i = 0; i < ROWS; i++)
+                    data[row * LD + i] += 1;
+            XT_CHECK(xg_table_fingerprint(&key, 64) != all);
+        }
+    /* Shapes of one element, row and column; all types. */
+    for (int type = 0; type < XG_TYPE_COUNT; type++) {
+        static const int64_t shapes[][2] = {{1, 1}, {1, 100}, {100, 1}, {2, 2}};
+        for (int i = 0; i < 4; i++) {
+            double copy[2 * 100 * 100] = {0};
+            struct xg_table_key small = {copy, shapes[i][0], shapes[i][1], 100,
+                                         .type = (unsigned char)type};
+            const uint64_t zeros = xg_table_fingerprint(&small, 64);
+            memset(copy, 1, sizeof copy);
+            XT_CHECK(xg_table_fingerprint(&small, 64) != zeros, "type %d, shape %d", type, i);
+        }
+    }
+}
+
+/* --- Marks and rows -----------------------------------------------------------------------------
+ */
+
+/* Against the definition, byte by byte: which rows meet a stale page or an edge. */
+static void check_rows(const struct xg_table_entry *entry, const struct xg_table_copy *copy)
+{
+    const struct xg_table_key *key = &entry->key;
+    const uintptr_t begin = (uintptr_t)key->at, ld_bytes = (uintptr_t)key->ld * 4,
+                    row_bytes = (uintptr_t)key->columns * 4;
+    struct xg_table_rows rows = {0, 0};
+    bool more = xg_table_stale_rows(&table, entry, copy, &rows);
+    for (int64_t row = 0; row < key->rows; row++) {
+        bool lacks = false;
+        for (uintptr_t at = begin + (uintptr_t)row * ld_bytes;
+             at < begin + (uintptr_t)row * ld_bytes + row_bytes; at += 4) {
+            const size_t page = (at - entry->pages.begin) / PAGE;
+            lacks = lacks || at < entry->pages.begin || at >= entry->pages.end ||
+                    (copy->stale[page / 64] >> page % 64 & 1);
+        }
+        if (more && row == rows.first + rows.count)
+            more = xg_table_stale_rows(&table, entry, copy, &rows);
+        bool said = more && row >= rows.first && row < rows.first + rows.count;
+        XT_CHECK(said == lacks, "row %ld of %ld, ld %ld: %d", (long)row, (long)key->rows,
+                 (long)key->ld, said);
+    }
+    if (more)
+        XT_CHECK(!xg_table_stale_rows(&table, entry, copy, &rows));
+}
+
+static void test_rows(void)
+{
+    for (int trial = 0; trial < 3000; trial++) {
+        const int64_t columns = 1 + (int64_t)draw(trial % 3 ? 3000 : 100);
+        const struct xg_table_key key =
+            key_at(((uintptr_t)1 << 30) + 4 * draw(3000), 1 + (int64_t)draw(60), columns,
+                   columns + (int64_t)draw(trial % 2 ? 20 : 4000));
+        xg_table_init(&table, PAGE);
+        struct xg_table_entry *entry = add(&key);
+        struct xg_table_copy *copy = xg_table_copy_add(&table, entry, 0);
+        const size_t pages = (entry->pages.end - entry->pages.begin) / PAGE;
+        XT_CHECK(copy->stale_pages == pages);
+        check_rows(entry, copy);
+        xg_table_copy_clean(&table, entry, copy);
+        check_rows(entry, copy);
+        for (int marks = 0; marks < 4; marks++) {
+            const uintptr_t at = ((uintptr_t)1 << 30) + draw(200) * PAGE;
+            xg_table_mark(&table, (struct xg_pages_range){at, at + PAGE * (1 + draw(5))});
+            size_t count = 0;
+            for (size_t i = 0; i < pages; i++)
+                count += copy->stale[i / 64] >> i % 64 & 1;
+            XT_CHECK(count == copy->stale_pages, "%zu bits, not %zu", count, copy->stale_pages);
+            check_rows(entry, copy);
+        }
+        xg_table_copy_remove(entry, copy);
+    }
+}
+
+/* Marks reach every copy of every entry that has the page, and no other page. */
+static void test_marks(void)
+{
+    const uintptr_t base = (uintptr_t)1 << 30;
+    const struct xg_table_key keys[] = {
+        key_at(base, 64, 1024, 1024), key_at(base + 8 * PAGE, 64, 1024, 1024),
+        key_at(base, 32, 2048, 2048), key_at(base + 1000 * PAGE, 64, 1024, 1024)};
+    xg_table_init(&table, PAGE);
+    struct xg_table_entry *entries[4];
+    for (int i = 0; i < 4; i++) {
+        entries[i] = add(&keys[i]);
+        entries[i]->credit.armed = i != 1;
+        for (int device = 0; device < 2; device++)
+            xg_table_copy_clean(&table, entries[i], xg_table_copy_add(&table, entries[i], device));
+    }
+    xg_table_mark(&table, (struct xg_pages_range){base + 6 * PAGE, base + 11 * PAGE});
+    static const size_t stale[] = {5, 3, 5, 0}, written[] = {5, 0, 5, 0};
+    for (int i = 0; i < 4; i++) {
+        XT_CHECK(entries[i]->written_pages == written[i], "entry %d: %zu", i,
+                 entries[i]->written_pages);
+        for (struct xg_table_copy *copy = entries[i]->copies; copy; copy = copy->next)
+            XT_CHECK(copy->stale_pages == stale[i], "entry %d: %zu", i, copy->stale_pages);
+    }
+    /* A result: 4 lines of 100 bytes, of which the second begins at the end of a page. */
+    xg_table_written(&table, (char *)(base + 19 * PAGE + 4000), 4, 100, 3 * PAGE); // NOLINT
+    XT_CHECK(entries[0]->copies->stale_pages == 5 + 8, "%zu", entries[0]->copies->stale_pages);
+    xg_table_written(&table, (char *)(base + 40 * PAGE), 4, 3 * PAGE, 3 * PAGE + 16); // NOLINT
+    XT_CHECK(entries[0]->copies->stale_pages == 5 + 8 + 13, "%zu", entries[0]->copies->stale_pages);
+    xg_table_written(&table, (char *)(base + 40 * PAGE), 0, 100, 100); // NOLINT
+    XT_CHECK(entries[0]->copies->stale_pages == 5 + 8 + 13 && entries[3]->copies->stale_pages == 0);
+    /* What meets a range. */
+    int met = 0;
+    struct xg_table_entry *entry = NULL;
+    while ((entry = xg_table_meeting(
+                &table, (struct xg_pages_range){base + 3 * PAGE, base + 4 * PAGE}, entry)))
+        met += entry == entries[0] || entry == entries[2] ? 1 : 100;
+    XT_CHECK(met == 2, "%d", met);
+    for (int i = 0; i < 4; i++)
+        while (entries[i]->copies)
+            xg_table_copy_remove(entries[i], entries[i]->copies);
+}
+
+static void test_scouts(void)
+{
+    static const size_t sizes[] = {1, 5, 31, 32, 100, 1000, 16384, 16385, 40000, 100000};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        const struct xg_table_key key =
+            key_at(((uintptr_t)1 << 32) + 5 * PAGE, (int64_t)sizes[i], PAGE / 4, PAGE / 4);
+        struct xg_pages_range block;
+        uintptr_t last = 0;
+        size_t pages = 0;
+        xg_table_init(&table, PAGE);
+        struct xg_table_entry *entry = add(&key);
+        entry->credit.scouted = true;
+        for (int b = 0; xg_table_scout(&table, entry, b, &block); b++) {
+            XT_CHECK(block.begin % PAGE == 0 && block.begin >= last &&
+                     block.begin >= entry->pages.begin && block.end <= entry->pages.end &&
+                     block.begin < block.end);
+            XT_CHECK(block.end - block.begin < (2 << 20) || block.begin % (2 << 20) == 0,
+                     "whole huge pages");
+            last = block.end;
+            pages += (block.end - block.begin) / PAGE;
+        }
+        XT_CHECK(pages >= 1 && (pages == 1 || pages <= sizes[i] / 32), "%zu of %zu pages", pages,
+                 sizes[i]);
+        XT_CHECK(pages >= sizes[i] / 80, "%zu of %zu pages", pages, sizes[i]);
+        /* Only the scout's pages count as written. */
+        XT_CHECK(xg_table_written_share(&table, entry) == 0.0);
+        xg_table_scout(&table, entry, 0, &block);
+        xg_table_mark(&table, (struct xg_pages_range){block.begin, block.begin + PAGE});
+        XT_CHECK(xg_table_written_share(&table, entry) == 1.0 / (double)pages);
+        entry->written_pages = 0;
+        xg_table_mark(&table, entry->pages);
+        XT_CHECK(entry->written_pages == pages, "%zu of %zu", entry->written_pages, pages);
+        xg_table_mark(&table, entry->pages);
+        XT_CHECK(xg_table_written_share(&table, entry) == 1.0, "each page was written twice");
+    }
+}
+
+int main(void)
+{
+    test_entries();
+    test_states();
+    test_fingerprints();
+    test_rows();
+    test_marks();
+    test_scouts();
+    return xt_done();
+}
