@@ -41,7 +41,7 @@ int32_t lbt_get_num_threads(void);
 
 #define TRAMPOLINE(function, slot)                                                                 \
     extern const void *slot __attribute__((visibility("hidden")));                                 \
-    const void *slot = (const void *)lbt_default_func_print_error;                                 \
+    const void *slot;                                                                              \
     __asm__(".pushsection .text\n.globl " #function "\n.type " #function ", @function\n" #function \
             ":\n" JUMP(#slot) ".size " #function ", . - " #function "\n.popsection");
 

@@ -47,7 +47,7 @@ static void *function_of(void *handle, const char *name, int32_t width)
 static int has_forward(const char *name, int32_t width)
 {
     const void *now = lbt_get_forward(name, width, 0);
-    return now != (const void *)-1 && now != (const void *)lbt_default_func_print_error;
+    return now && now != (const void *)-1 && now != (const void *)lbt_default_func_print_error;
 }
 
 /* Returns how many functions lead to the library, or were given back. */
@@ -80,12 +80,12 @@ __attribute__((constructor)) static void set_up(void)
 {
     char behind[1024], *rest;
     const char *mode = getenv("XT_LEAD"), *gemmt = getenv("XT_GEMMT"), *file = getenv("XT_SHIM");
-    int wanted = 0;
+    int wanted = 0, clear = 1;
     snprintf(behind, sizeof behind, "%s", getenv("XT_BEHIND") ? getenv("XT_BEHIND") : "");
-    for (char *at = strtok_r(behind, " ", &rest); at; at = strtok_r(NULL, " ", &rest))
-        if (!lbt_forward(at, 0, 0, NULL))
+    for (char *at = strtok_r(behind, " ", &rest); at; at = strtok_r(NULL, " ", &rest), clear = 0)
+        if (!lbt_forward(at, clear, 0, NULL))
             exit(XT_HARD);
-    if (gemmt)
+    if (gemmt && *gemmt)
         add_gemmt(gemmt, atoi(getenv("XT_WIDTH")));
     shim = file ? dlopen(file, RTLD_LAZY | RTLD_LOCAL) : NULL;
     if (!mode || !shim)
@@ -103,7 +103,7 @@ __attribute__((constructor)) static void set_up(void)
 /* --- Products and routines in both widths ----------------------------------------------------- */
 
 typedef void routine(const void *, ...);
-routine dgemm_, dgemm_64_, cblas_dgemm_batch, cblas_dgemm_batch64_, dpotrf_, dpotrf_64_;
+routine dgemm_, dgemm_64_, dpotrf_64_;
 
 enum { N = 96 };
 
@@ -225,33 +225,35 @@ static void test_code(void)
     XT_CHECK(info == 0 && a[0] == 2 && a[1] == 1 && a[3] == 2, "dpotrf_64_: info %d", (int)info);
 }
 
-#define BATCH(function, integer)                                                                   \
+#define TWO_PRODUCTS(function, integer)                                                            \
     do {                                                                                           \
-        const integer m = 2, groups = 1, size = 2;                                                 \
+        const integer m = 2, size = 2;                                                             \
         const int trans = 111;                                                                     \
         const double x[4] = {1, 2, 3, 4}, y[4] = {5, 6, 7, 8}, one = 1, zero = 0;                  \
         const double *a[2] = {x, y}, *b[2] = {y, x};                                               \
         double r[4] = {0}, s[4] = {0}, *c[2] = {r, s};                                             \
         function((const void *)(uintptr_t)101, &trans, &trans, &m, &m, &m, &one, a, &m, b, &m,     \
-                 &zero, c, &m, (int64_t)groups, &size);                                            \
-        XT_CHECK(r[0] == 19 && r[3] == 50 && s[0] == 23 && s[3] == 46, #function ": %g %g", r[0],  \
+                 &zero, c, &m, (int64_t)1, &size);                                                 \
+        XT_CHECK(r[0] == 19 && r[3] == 50 && s[0] == 23 && s[3] == 46, #integer ": %g %g", r[0],   \
                  s[0]);                                                                            \
     } while (0)
 
-static void test_batch(const char *file, const char *file64)
+/* Old releases of libblastrampoline lack the batch. */
+static void test_batch(const char *const files[2])
 {
-    lbt_set_forward("cblas_dgemm_batch", dlsym(dlopen(file, RTLD_NOW), "cblas_dgemm_batch"), LP64,
-                    0, 0, 0);
-    lbt_set_forward("cblas_dgemm_batch", dlsym(dlopen(file64, RTLD_NOW), "cblas_dgemm_batch"),
-                    ILP64, 0, 0, 0);
-    XT_CHECK(lead(1) > 0, "none");
-    XT_CHECK(lbt_get_forward("cblas_dgemm_batch", ILP64, 0) ==
-                 function_of(shim, "cblas_dgemm_batch", ILP64),
-             "the batch is another");
-    BATCH(cblas_dgemm_batch, int32_t);
-    BATCH(cblas_dgemm_batch64_, int64_t);
-    lead_single(); /* the functions behind are lost, and others are searched */
-    check_both("set one by one");
+    static const char name[] = "cblas_dgemm_batch";
+    for (int wide = 0; wide < 2 && lbt_get_forward(name, LP64, 0) != (const void *)-1; wide++) {
+        const int32_t width = wide ? ILP64 : LP64;
+        lbt_set_forward(name, dlsym(dlopen(files[wide], RTLD_NOW), name), width, 0, 0, 0);
+        XT_CHECK(lead(1) > 0 && lbt_get_forward(name, width, 0) == function_of(shim, name, width),
+                 "the batch leads elsewhere");
+        routine *batch = (routine *)function_of(RTLD_DEFAULT, name, width);
+        if (wide)
+            TWO_PRODUCTS(batch, int64_t);
+        else
+            TWO_PRODUCTS(batch, int32_t);
+    }
+    check_both("beside a batch");
 }
 
 static void test_refused(void)
@@ -275,7 +277,7 @@ int main(int argc, char **argv)
     else if (!strcmp(what, "code"))
         test_code();
     else if (!strcmp(what, "batch") && argc > 3)
-        test_batch(argv[2], argv[3]);
+        test_batch((const char *const *)argv + 2);
     else if (!strcmp(what, "refused"))
         test_refused();
     else
