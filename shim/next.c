@@ -351,8 +351,7 @@ static void shim_ask(void *context)
     shim_resolve_linker(question->symbol, next);
 }
 
-/* `owner`: see shim_look_once. True: the answer is right for all calls that come from the object.
- */
+/* `owner`: see shim_look. True: the answer is right for all calls that come from the object. */
 static bool shim_resolve(const struct shim_symbol *symbol, bool owner, struct shim_answer *answer)
 {
     static int once[SHIM_ROUTINE_COUNT];
@@ -484,7 +483,6 @@ static bool shim_await(const struct shim_keys *keys, const struct shim_module *c
     return known;
 }
 
-/* `owner`: the object that contains the address is known to be the caller. */
 static void shim_look_once(const struct shim_symbol *symbol, const void *caller,
                            const struct shim_module *module, bool owner, struct shim_next *out)
 {
@@ -517,7 +515,9 @@ static void shim_look_once(const struct shim_symbol *symbol, const void *caller,
     xg_shelter_leave(&shelter);
 }
 
-/* Before each call that goes through libblastrampoline: the program may have changed its table. */
+/* `owner`: the object that contains the address is known to be the caller. If the answer is a
+ * function of libblastrampoline, its table is read at each call, because the program may change it.
+ */
 static void shim_look(const struct shim_symbol *symbol, const void *caller,
                       const struct shim_module *module, bool owner, struct shim_next *out)
 {

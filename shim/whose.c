@@ -323,7 +323,8 @@ const void *shim_whose(const void *returns, struct shim_module *module)
     if (is_plain((uintptr_t)returns, module))
         return returns;
     uintptr_t owner = follow((uintptr_t)returns, module); /* runs always, to note readable pages */
-    uintptr_t bound = trampoline_end(owner) ? 0 : bound_now(); /* a trampoline uses %r11 too */
+    bool trampoline = owner != (uintptr_t)returns && trampoline_end(owner);
+    uintptr_t bound = trampoline ? 0 : bound_now(); /* a trampoline loads %r11 too */
     if (bound)
         owner = bound;
     if (!shim_module_contains(module, owner))

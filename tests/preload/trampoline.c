@@ -15,7 +15,6 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <math.h>
 #include <sys/mman.h>
 
 #include "tests/support/threads.h"
@@ -87,7 +86,7 @@ __attribute__((constructor)) static void set_up(void)
             exit(XT_HARD);
     if (gemmt && *gemmt)
         add_gemmt(gemmt, atoi(getenv("XT_WIDTH")));
-    shim = file ? dlopen(file, RTLD_LAZY | RTLD_LOCAL) : NULL;
+    shim = file ? dlopen(file, RTLD_LAZY | RTLD_LOCAL | RTLD_DEEPBIND) : NULL; /* as Julia does */
     if (!mode || !shim)
         return;
     for (int i = 0; i < NAMES; i++)
@@ -201,28 +200,42 @@ static void test_threads(void)
 
 /* --- Other calls ------------------------------------------------------------------------------ */
 
-/* The caller is in no object, as Julia's compiled code is. All arguments are in registers. */
-static void test_code(void)
+/* Calls dpotrf_64_, all of whose arguments are in registers. */
+static void check_factor(const void *function, const char *what)
 {
     double a[4] = {4, 2, 2, 5};
     int64_t n = 2, info = -1;
-    void *function = (void *)dpotrf_64_;
-#ifdef __x86_64__
-    unsigned char code[] = {0x48, 0x83, 0xec, 8,                     /* sub $8,%rsp */
-                            0x48, 0xb8, 0,    0, 0,   0, 0, 0, 0, 0, /* mov $function,%rax */
-                            0xff, 0xd0,                              /* call *%rax */
-                            0x48, 0x83, 0xc4, 8, 0xc3};              /* add $8,%rsp; ret */
-    char *memory =
-        mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED)
-        exit(XT_SKIP);
-    memcpy(code + 6, &function, sizeof function);
-    memcpy(memory, code, sizeof code);
-    function = memory;
-#endif
     ((void (*)(const char *, void *, void *, void *, void *, size_t))function)("L", &n, a, &n,
                                                                                &info, 1);
-    XT_CHECK(info == 0 && a[0] == 2 && a[1] == 1 && a[3] == 2, "dpotrf_64_: info %d", (int)info);
+    XT_CHECK(info == 0 && a[0] == 2 && a[1] == 1 && a[3] == 2, "%s: info %d", what, (int)info);
+}
+
+/* The caller is in no object, as Julia's compiled code is. The second code hides that it calls. */
+static void test_code(void)
+{
+    check_factor((const void *)dpotrf_64_, "from the program");
+#ifdef __x86_64__
+    static const struct {
+        const char *what, *bytes;
+        size_t count;
+    } codes[] = {{"by call", "\xff\xd0", 2},
+                 {"by jump",
+                  "\x4c\x8d\x15\x04\0\0\0" /* lea after(%rip),%r10 */
+                  "\x41\x52\xff\xe0",      /* push %r10; jmp *%rax */
+                  11}};
+    const void *function = (const void *)dpotrf_64_;
+    for (int i = 0; i < 2; i++) {
+        char *at = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
+                        -1, 0);
+        if (at == MAP_FAILED)
+            exit(XT_HARD);
+        memcpy(at, "\x48\x83\xec\x08\x48\xb8", 6); /* sub $8,%rsp; mov $function,%rax */
+        memcpy(at + 6, &function, sizeof function);
+        memcpy(at + 14, codes[i].bytes, codes[i].count);
+        memcpy(at + 14 + codes[i].count, "\x48\x83\xc4\x08\xc3", 5); /* add $8,%rsp; ret */
+        check_factor(at, codes[i].what);
+    }
+#endif
 }
 
 #define TWO_PRODUCTS(function, integer)                                                            \

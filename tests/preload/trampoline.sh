@@ -55,14 +55,17 @@ build() {
 build 32 "$lbt"
 build 64 "$tmp/libnarrow.so"
 
-# answers WHAT WIDTH [VARIABLE=VALUE...]: all answers of all programs are right; $tmp/stats has their accounts.
+# answers WHAT WIDTH [VARIABLE=VALUE...]: all answers of all programs are right; $tmp/stats has their accounts. As in
+# Julia, no library is behind the functions of the other width.
 answers() {
     answers_what="$1, $2 bits"
     width=$2
+    behind=$openblas
+    [ $width = 32 ] || behind=$tmp/libwide.so
     shift 2
     : >"$tmp/stats"
     for program in "level3-$width edges" "products-$width edges" ${gemmt:+"gemmt-$width edges"} "lapack-$width 40" "squares-$width"; do
-        env XT_BEHIND="$openblas $tmp/libwide.so" XT_GEMMT="${gemmt:+$tmp/libloops$width.so}" XT_WIDTH=$width \
+        env XT_BEHIND="$behind" XT_GEMMT="${gemmt:+$tmp/libloops$width.so}" XT_WIDTH=$width \
             XGEMM_STATS=1 "$@" timeout -s KILL 300 "$tmp/"$program >"$tmp/out" 2>"$tmp/err" ||
             fail_with "$answers_what, $program: exit status $?" "$tmp/out" "$tmp/err"
         grep 'no BLAS/LAPACK library loaded' "$tmp/err" | head -3 | grep . && fail "$answers_what, $program: a name is missing"
@@ -97,21 +100,29 @@ answers "preloaded" 32 LD_PRELOAD="$preload" XGEMM_MODE=cpu
 answers "preloaded and set" 32 LD_PRELOAD="$preload" XT_LEAD=all XGEMM_MODE=cpu
 answers "preloaded and set one by one" 32 LD_PRELOAD="$preload" XT_LEAD=single XGEMM_MODE=cpu
 
-# runs WHAT ARGUMENT...: a case of trampoline.c, in every mode.
+# runs VARIABLES ARGUMENT...: a case of trampoline.c, in every mode.
 runs() {
+    variables=$1
+    shift
     for mode in XGEMM_MODE=cpu "$fake"; do
         [ "$mode" = XGEMM_MODE=cpu ] || has_engine || continue
-        env $mode XT_BEHIND="$openblas $tmp/libwide.so" XGEMM_VERBOSE=2 timeout -s KILL 60 \
-            "$tmp/trampoline" "$@" >"$tmp/out" 2>"$tmp/err" || fail_with "$*, $mode: exit status $?" "$tmp/out" "$tmp/err"
+        env $mode $variables XT_BEHIND="$openblas $tmp/libwide.so" XGEMM_VERBOSE=2 timeout -s KILL 60 \
+            "$tmp/trampoline" "$@" >"$tmp/out" 2>"$tmp/err" ||
+            fail_with "$variables $*, $mode: exit status $?" "$tmp/out" "$tmp/err"
     done
 }
 cp "$openblas" "$tmp/libsecond.so"
-runs again "$tmp/libsecond.so"
+runs "" again "$tmp/libsecond.so"
 says "after lbt_forward" "dgemm_ of $openblas" "dgemm_ of $tmp/libsecond.so"
-runs threads
-XT_LEAD=all runs code
-XT_LEAD=single runs code
-runs batch "$tmp/libloops32.so" "$tmp/libloops64.so"
-runs refused
+runs "" threads
+runs "LD_PRELOAD=$preload" threads
+runs XT_LEAD=all code
+runs XT_LEAD=single code
+runs "" batch "$tmp/libloops32.so" "$tmp/libloops64.so"
+runs "" refused
 says "refused" 'complex return style' 'xgemm: lbt_forward cannot take this library'
+# Julia's package calls functions that exist.
+for name in $(grep -o ':xgemm_[a-z_]*' "$srcdir/julia/XGEMM.jl/src/XGEMM.jl" | tr -d : | sort -u); do
+    $NM -D --defined-only "$XG_SO" | grep -q " T $name\$" || fail "XGEMM.jl calls $name, which is not there"
+done
 exit $status
