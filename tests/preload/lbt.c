@@ -5,11 +5,13 @@
  * intercepts and those by which lbt_forward recognises a BLAS. XG_LBT_SOURCE=FOLDER names a source
  * of the real one (its folder src has the Makefile), which the test then builds and uses instead.
  *
- * Checked by hand beside the real one, version 5.15.0, on x86-64: the same bytes of code in each
- * function; the same answers of lbt_get_forward for names that are forwarded, that are not, and
- * that it lacks; the order in which lbt_forward tries isamax_, dpotrf_, cdotc_ and sdot_, its
- * result for a library without cdotc_, and the table after it, with and without `clear`; the whole
- * test passes with either.
+ * Checked by hand beside the real one, version 5.15.0, on x86-64: the code of each function has the
+ * same bytes, except for its number and its slot's offset; all answers of lbt_get_forward are the
+ * same at the start, after lbt_forward of OpenBLAS, of a library of the other width, of BLIS, of
+ * this library and of libm, with and without `clear`, and after lbt_set_forward of an address, of
+ * NULL, of an unknown name and of an unknown width; this library is refused with the same message,
+ * after the same call of dpotrf_. The whole test passes with the stand-in and with the real versions
+ * 5.1.1, 5.8.0 and 5.15.0, the last also with LBT_STRICT=1.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -27,6 +29,7 @@ int32_t lbt_set_forward(const char *name, const void *address, int32_t width, in
                         int32_t f2c, int32_t verbose);
 const void *lbt_get_forward(const char *name, int32_t width, int32_t f2c);
 void lbt_default_func_print_error(void);
+const void *lbt_get_default_func(void);
 int32_t lbt_get_num_threads(void);
 
 /* --- The functions --------------------------------------------------------------------------- */
@@ -98,6 +101,11 @@ int32_t lbt_set_forward(const char *name, const void *address, int32_t width, in
         return -1;
     *slot = address ? address : (const void *)lbt_default_func_print_error;
     return 0;
+}
+
+const void *lbt_get_default_func(void)
+{
+    return (const void *)lbt_default_func_print_error;
 }
 
 int32_t lbt_get_num_threads(void)

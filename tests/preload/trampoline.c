@@ -27,7 +27,7 @@ int32_t lbt_forward(const char *file, int32_t clear, int32_t verbose, const char
 int32_t lbt_set_forward(const char *name, const void *address, int32_t width, int32_t style,
                         int32_t f2c, int32_t verbose);
 const void *lbt_get_forward(const char *name, int32_t width, int32_t f2c);
-const void *lbt_default_func_print_error(void);
+const void *lbt_get_default_func(void);
 
 static const char *const names[] = {
 #define NAME(name) #name,
@@ -46,7 +46,7 @@ static void *function_of(void *handle, const char *name, int32_t width)
 static int has_forward(const char *name, int32_t width)
 {
     const void *now = lbt_get_forward(name, width, 0);
-    return now && now != (const void *)-1 && now != (const void *)lbt_default_func_print_error;
+    return now && now != (const void *)-1 && now != lbt_get_default_func();
 }
 
 /* Returns how many functions lead to the library, or were given back. */

@@ -56,12 +56,14 @@ build 32 "$lbt"
 build 64 "$tmp/libnarrow.so"
 
 # answers WHAT WIDTH [VARIABLE=VALUE...]: all answers of all programs are right; $tmp/stats has their accounts. As in
-# Julia, no library is behind the functions of the other width.
+# Julia, no library is behind the functions of the other width, unless the fake cuSOLVER calls LAPACK by name.
 answers() {
     answers_what="$1, $2 bits"
     width=$2
-    behind=$openblas
-    [ $width = 32 ] || behind=$tmp/libwide.so
+    case $width:$* in
+    32:* | *=gpu*) behind="$openblas $tmp/libwide.so" ;;
+    *) behind=$tmp/libwide.so ;;
+    esac
     shift 2
     : >"$tmp/stats"
     for program in "level3-$width edges" "products-$width edges" ${gemmt:+"gemmt-$width edges"} "lapack-$width 40" "squares-$width"; do

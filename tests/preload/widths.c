@@ -33,7 +33,7 @@ static void *behind(const char *name)
 {
     static void *handle;
     if (!handle)
-        handle = dlopen(WIDTHS_OF, RTLD_NOW | RTLD_LOCAL);
+        handle = dlopen(WIDTHS_OF, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND); /* as lbt_forward */
     void *function = handle ? dlsym(handle, name) : NULL;
     if (!function) {
         printf("WRONG: no %s in %s\n", name, WIDTHS_OF);
@@ -194,42 +194,37 @@ SHIM_SYNONYMS(SYNONYM_TYPES, )
 #endif
 SHIM_SINGLE(TYPES, )
 
-/* --- By which lbt_forward recognises a library ------------------------------------------------ */
-
-outer OUTER(isamax_)(const outer *n, const float *x, const outer *stride);
-outer OUTER(isamax_)(const outer *n, const float *x, const outer *stride)
+#ifdef WIDTHS_WIDE
+/* By these lbt_forward recognises a library; it calls the complex ones with no elements. */
+int64_t isamax_64_(const int64_t *n, const float *x, const int64_t *stride);
+int64_t isamax_64_(const int64_t *n, const float *x, const int64_t *stride)
 {
-    outer best = *n > 0;
-    for (outer i = 1; i < *n; i++)
+    int64_t best = *n > 0;
+    for (int64_t i = 1; i < *n; i++)
         best = x[i * *stride] > x[(best - 1) * *stride] ? i + 1 : best;
     return best;
 }
 
-float OUTER(sdot_)(const outer *n, const float *x, const outer *xs, const float *y,
-                   const outer *ys);
-float OUTER(sdot_)(const outer *n, const float *x, const outer *xs, const float *y, const outer *ys)
+float sdot_64_(const int64_t *n, const float *x, const int64_t *xs, const float *y,
+               const int64_t *ys);
+float sdot_64_(const int64_t *n, const float *x, const int64_t *xs, const float *y,
+               const int64_t *ys)
 {
     float sum = 0;
-    for (outer i = 0; i < *n; i++)
+    for (int64_t i = 0; i < *n; i++)
         sum += x[i * *xs] * y[i * *ys];
     return sum;
 }
 
-/* lbt_forward calls these with no elements. */
-float complex OUTER(cdotc_)(const outer *n, const void *x, const outer *xs, const void *y,
-                            const outer *ys);
-float complex OUTER(cdotc_)(const outer *n, const void *x, const outer *xs, const void *y,
-                            const outer *ys)
+float complex cdotc_64_(void);
+float complex cdotc_64_(void)
 {
-    (void)n, (void)x, (void)xs, (void)y, (void)ys;
     return 0;
 }
 
-double complex OUTER(zdotc_)(const outer *n, const void *x, const outer *xs, const void *y,
-                             const outer *ys);
-double complex OUTER(zdotc_)(const outer *n, const void *x, const outer *xs, const void *y,
-                             const outer *ys)
+double complex zdotc_64_(void);
+double complex zdotc_64_(void)
 {
-    (void)n, (void)x, (void)xs, (void)y, (void)ys;
     return 0;
 }
+#endif
