@@ -10,8 +10,8 @@
  * same at the start, after lbt_forward of OpenBLAS, of a library of the other width, of BLIS, of
  * this library and of libm, with and without `clear`, and after lbt_set_forward of an address, of
  * NULL, of an unknown name and of an unknown width; this library is refused with the same message,
- * after the same call of dpotrf_. The whole test passes with the stand-in and with the real versions
- * 5.1.1, 5.8.0 and 5.15.0, the last also with LBT_STRICT=1.
+ * after the same call of dpotrf_. The whole test passes with the stand-in and with the real
+ * versions 5.1.1, 5.8.0 and 5.15.0, the last also with LBT_STRICT=1.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

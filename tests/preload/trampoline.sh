@@ -66,11 +66,13 @@ answers() {
     esac
     shift 2
     : >"$tmp/stats"
-    for program in "level3-$width edges" "products-$width edges" ${gemmt:+"gemmt-$width edges"} "lapack-$width 40" "squares-$width"; do
+    for program in "level3-$width edges" "products-$width edges" ${gemmt:+"gemmt-$width edges"} "lapack-$width 40" \
+        "squares-$width"; do
         env XT_BEHIND="$behind" XT_GEMMT="${gemmt:+$tmp/libloops$width.so}" XT_WIDTH=$width \
             XGEMM_STATS=1 "$@" timeout -s KILL 300 "$tmp/"$program >"$tmp/out" 2>"$tmp/err" ||
             fail_with "$answers_what, $program: exit status $?" "$tmp/out" "$tmp/err"
-        grep 'no BLAS/LAPACK library loaded' "$tmp/err" | head -3 | grep . && fail "$answers_what, $program: a name is missing"
+        grep 'no BLAS/LAPACK library loaded' "$tmp/err" | head -3 | grep . &&
+            fail "$answers_what, $program: a name is missing"
         cat "$tmp/err" >>"$tmp/stats"
     done
 }
@@ -80,7 +82,8 @@ on_gpu() {
     suffix=
     [ "$2" = 32 ] || suffix=64_
     for name in $names_of_all; do
-        grep -q "^  GPU  *XGEMM_MODE  *$name$suffix " "$tmp/stats" || fail "$1, $2 bits: $name$suffix has not run on the GPU"
+        grep -q "^  GPU  *XGEMM_MODE  *$name$suffix " "$tmp/stats" ||
+            fail "$1, $2 bits: $name$suffix has not run on the GPU"
     done
 }
 names_of_all=$($NM -D --defined-only "$tmp/libnarrow.so" | sed -n 's/.* T //p' |
