@@ -5,9 +5,10 @@
 
 #include "next.h"
 
-/* An answer is invalid once one of these objects is unloaded. */
+/* An answer is invalid once one of these objects is unloaded, or in another turn. */
 struct shim_answer {
     uint64_t key;               /* of the caller and the name; not 0 */
+    uint64_t turn;              /* shim_trampoline_turn when the search began */
     struct shim_module caller;  /* the object that the call seems to come from */
     struct shim_module owner;   /* the object that called; begin 0: the same as caller */
     struct shim_module library; /* the library found; begin 0: it stays loaded */

@@ -65,9 +65,10 @@ static void shim_blas_take(void *address, const struct shim_symbol *symbol, bool
     blas->symbol = symbol;
     blas->threads = (struct shim_threads){0};
     blas->int_bytes = wide ? 8 : symbol->int_bytes;
+    blas->trampoline = false;
 }
 
-bool shim_blas_accept(void *address, const struct shim_symbol *symbol, struct shim_blas *blas)
+bool shim_blas_accept_as(void *address, const struct shim_symbol *symbol, struct shim_blas *blas)
 {
     struct shim_module module;
     const char *file = address ? shim_module_name(address) : NULL;
@@ -76,8 +77,22 @@ bool shim_blas_accept(void *address, const struct shim_symbol *symbol, struct sh
     shim_module_find(address, &module);
     if (shim_is_shim(file, &module))
         return false;
-    bool wide = symbol->plain && shim_library_is_wide(file, shim_find_isamax(file, &module));
-    shim_blas_take(address, symbol, wide, blas);
+    shim_blas_take(address, symbol, false, blas);
+    return true;
+}
+
+bool shim_blas_accept(void *address, const struct shim_symbol *symbol, struct shim_blas *blas)
+{
+    struct shim_module module;
+    if (!shim_blas_accept_as(address, symbol, blas))
+        return false;
+    blas->trampoline = shim_scope_is_trampoline(address);
+    if (!symbol->plain || blas->trampoline)
+        return true;
+    const char *file = shim_module_name(address);
+    shim_module_find(address, &module);
+    if (shim_library_is_wide(file, shim_find_isamax(file, &module)))
+        blas->int_bytes = 8;
     return true;
 }
 
@@ -86,10 +101,12 @@ bool shim_blas_accept_scope(const struct shim_scope *scope, const struct shim_sy
 {
     struct shim_module module;
     shim_module_find(scope->address, &module);
+    bool trampoline = shim_scope_is_trampoline(scope->address);
     if (!module.begin || shim_is_shim(scope->file, &module))
         return false;
-    bool wide = symbol->plain && shim_library_is_wide(scope->file, scope->isamax);
+    bool wide = symbol->plain && !trampoline && shim_library_is_wide(scope->file, scope->isamax);
     shim_blas_take(scope->address, symbol, wide, blas);
+    blas->trampoline = trampoline;
     shim_threads_find(NULL, scope->address, &blas->threads);
     return true;
 }
@@ -108,7 +125,8 @@ int shim_blas_search(void *handle, const struct shim_symbol *symbol, int int_byt
     const struct shim_symbol *spelling, *end;
     for (shim_symbol_range(symbol, &spelling, &end); spelling < end && best > 0; spelling++) {
         struct shim_blas candidate;
-        if (!shim_blas_accept(dlsym(handle, spelling->name), spelling, &candidate))
+        if (!shim_blas_accept(dlsym(handle, spelling->name), spelling, &candidate) ||
+            candidate.trampoline)
             continue;
         int distance = shim_blas_distance(&candidate, symbol, int_bytes);
         if (distance < best) {

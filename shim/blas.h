@@ -13,6 +13,7 @@ struct shim_blas {
         void); /* NULL: there is none, and the built-in loop of src/reference/cpu.h serves */
     const struct shim_symbol *symbol; /* the name under which it was found */
     int int_bytes;                    /* bytes of its integers: 4 or 8 */
+    bool trampoline;                  /* it is a function of libblastrampoline (trampoline.h) */
     struct shim_threads threads;      /* set by shim_blas_keep or shim_blas_accept_scope */
 };
 
@@ -30,6 +31,9 @@ enum {
  * no real BLAS function: NULL, this library, or another copy of it. Callable from any thread. */
 bool shim_blas_accept(void *address, const struct shim_symbol *symbol, struct shim_blas *blas);
 
+/* Does the same for an address whose integers have the symbol's width, whatever its library is. */
+bool shim_blas_accept_as(void *address, const struct shim_symbol *symbol, struct shim_blas *blas);
+
 /* Does the same with a result of shim_scope_find; does not ask the dynamic linker. */
 bool shim_blas_accept_scope(const struct shim_scope *scope, const struct shim_symbol *symbol,
                             struct shim_blas *blas);
@@ -41,7 +45,8 @@ int shim_blas_distance(const struct shim_blas *blas, const struct shim_symbol *s
 /*
  * Searches a dlopen handle for the spelling of the symbol's routine that is nearest to it with
  * integers of int_bytes, and copies it to *blas if it is nearer than `best`. Returns the distance
- * of the function that *blas then holds.
+ * of the function that *blas then holds. Takes no function of libblastrampoline, because that may
+ * lead to this library later.
  */
 int shim_blas_search(void *handle, const struct shim_symbol *symbol, int int_bytes, int best,
                      struct shim_blas *blas);

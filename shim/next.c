@@ -16,6 +16,10 @@
  * another spelling of it there is used. A caller without any result (a function pointer without a
  * BLAS of its own; a program linked with this library alone) gets the nearest spelling in any
  * loaded object, and then in the library that configure found.
+ *
+ * For libblastrampoline, and for a caller whose function of libblastrampoline leads to this
+ * library, the dynamic linker does not tell the library. They get the function that was there
+ * before (trampoline.h) or, if the program did not tell, that of any loaded object.
  */
 #define _GNU_SOURCE
 #include "next.h"
@@ -38,6 +42,8 @@
 #include "src/dispatch.h"
 #include "src/host/library.h"
 #include "src/host/shelter.h"
+#include "trampoline.h"
+#include "whose.h"
 
 /* Whether a look-up by the program itself, in the global scope, can end in this library. */
 static bool shim_is_global(void *program)
@@ -67,9 +73,9 @@ static bool shim_find_in_caller(const struct shim_symbol *symbol, const void *ca
     return found;
 }
 
-/* The function to which the dynamic linker would have bound the caller (1 to 3 above). */
-static bool shim_find_bound(const struct shim_symbol *symbol, const void *caller,
-                            struct shim_blas *blas)
+/* 1 to 3 above. */
+static bool shim_find_linked(const struct shim_symbol *symbol, const void *caller,
+                             struct shim_blas *blas)
 {
     void *program = dlopen(NULL, RTLD_LAZY);
     bool global = program && shim_is_global(program);
@@ -79,6 +85,30 @@ static bool shim_find_bound(const struct shim_symbol *symbol, const void *caller
     if (program)
         dlclose(program);
     return found;
+}
+
+/* The function that the caller would have reached without this library. It may be one of
+ * libblastrampoline, unless the caller is in libblastrampoline. */
+static bool shim_find_bound(const struct shim_symbol *symbol, const void *caller,
+                            struct shim_blas *blas)
+{
+    return (!shim_scope_is_trampoline(caller) && shim_find_linked(symbol, caller, blas)) ||
+           shim_trampoline_find(symbol, blas);
+}
+
+/* Whether a call of the function would come back here. */
+static bool shim_returns(const struct shim_blas *blas)
+{
+    return blas->trampoline && shim_trampoline_returns((const void *)blas->function);
+}
+
+/* lbt_forward tries to find out about a library by a call of dpotrf_, before it misses cdotc_. */
+static void shim_tell_forward(const struct shim_symbol *symbol, const void *caller)
+{
+    static int once;
+    if (!strcmp(symbol->routine, "dpotrf") && !shim_whose_jump(caller))
+        xg_log_once(&once, "lbt_forward cannot take this library, which has only a part of BLAS: "
+                           "use the package XGEMM of Julia, or xgemm_lbt_forward");
 }
 
 /*
@@ -209,9 +239,12 @@ static int shim_search_own(const struct shim_symbol *symbol, const void *caller,
 static bool shim_resolve_scope(const struct shim_symbol *symbol, struct shim_answer *answer)
 {
     struct shim_next *next = &answer->next;
-    struct shim_scope scope;
-    if (shim_named_blas() || !shim_scope_find(symbol->name, next->owner, &scope) ||
-        !shim_blas_accept_scope(&scope, symbol, &next->blas))
+    struct shim_scope scope = {.stays = true};
+    bool trampoline = shim_scope_is_trampoline(next->owner);
+    if (shim_named_blas() ||
+        (trampoline ? !shim_trampoline_find(symbol, &next->blas)
+                    : !shim_scope_find(symbol->name, next->owner, &scope) ||
+                          !shim_blas_accept_scope(&scope, symbol, &next->blas)))
         return false;
     next->int_bytes = next->blas.int_bytes;
     next->forwards = true;
@@ -325,9 +358,12 @@ static bool shim_resolve(const struct shim_symbol *symbol, bool owner, struct sh
     struct shim_next *next = &answer->next;
     const void *caller = next->owner;
     struct shim_importers others = {.itself = true};
+    bool trampoline = shim_scope_is_trampoline(caller);
+    if (trampoline)
+        shim_tell_forward(symbol, caller);
     shim_module_mark(&answer->caller);
     if (!shim_resolve_scope(symbol, answer)) {
-        if (!owner)
+        if (!owner && !trampoline)
             shim_importers_find(symbol->name, caller, &others);
         bool several = !others.itself && (others.count > 1 || others.asks);
         if (!others.itself && !several)
@@ -394,7 +430,7 @@ static bool shim_is_still(const struct shim_module *marked, const void *address)
 /* Whether a remembered answer is still valid: its objects are still loaded. */
 static bool shim_answer_stands(const struct shim_answer *answer, const struct shim_module *caller)
 {
-    return shim_module_same(&answer->caller, caller) &&
+    return answer->turn == shim_trampoline_turn() && shim_module_same(&answer->caller, caller) &&
            shim_is_still(&answer->owner, answer->next.owner) &&
            shim_is_still(&answer->library, (const void *)answer->next.blas.function);
 }
@@ -447,9 +483,8 @@ static bool shim_await(const struct shim_keys *keys, const struct shim_module *c
     return known;
 }
 
-/* `owner`: the object that contains the address is known to be the caller. */
-static void shim_look(const struct shim_symbol *symbol, const void *caller,
-                      const struct shim_module *module, bool owner, struct shim_next *out)
+static void shim_look_once(const struct shim_symbol *symbol, const void *caller,
+                           const struct shim_module *module, bool owner, struct shim_next *out)
 {
     struct shim_answer answer;
     const struct shim_keys keys = shim_keys(symbol, caller, module, owner);
@@ -465,7 +500,10 @@ static void shim_look(const struct shim_symbol *symbol, const void *caller,
     xg_shelter_enter(&shelter);
     xg_shelter_wait(&shelter);
     if (!shim_await(&keys, module, &answer)) {
-        answer = (struct shim_answer){.key = keys.object, .caller = *module, .next.owner = caller};
+        answer = (struct shim_answer){.key = keys.object,
+                                      .turn = shim_trampoline_turn(),
+                                      .caller = *module,
+                                      .next.owner = caller};
         if (!shim_resolve(symbol, owner, &answer) && keys.place)
             answer.key = keys.place;
         shim_answers_keep(&answer);
@@ -475,6 +513,21 @@ static void shim_look(const struct shim_symbol *symbol, const void *caller,
     *out = answer.next;
     errno = saved_errno;
     xg_shelter_leave(&shelter);
+}
+
+/* `owner`: the object that contains the address is known to be the caller. If the answer is a
+ * function of libblastrampoline, its table is read at each call, because the program may change it.
+ */
+static void shim_look(const struct shim_symbol *symbol, const void *caller,
+                      const struct shim_module *module, bool owner, struct shim_next *out)
+{
+    struct shim_module trampolines;
+    shim_look_once(symbol, caller, module, owner, out);
+    if (!shim_returns(&out->blas))
+        return;
+    const void *function = (const void *)out->blas.function;
+    shim_module_find(function, &trampolines);
+    shim_look_once(symbol, function, &trampolines, true, out);
 }
 
 void shim_next_find(const struct shim_symbol *symbol, const void *caller,
@@ -504,6 +557,8 @@ static void shim_ask_bound(void *context)
 {
     struct shim_bound *bound = context;
     bound->found = shim_find_bound(bound->symbol, bound->owner, &bound->blas);
+    if (bound->found && shim_returns(&bound->blas))
+        bound->found = shim_trampoline_find(bound->symbol, &bound->blas);
 }
 
 bool shim_next_bound(const struct shim_next *next, const struct shim_symbol *symbol,

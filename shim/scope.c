@@ -20,6 +20,7 @@
 #include <sys/auxv.h>
 
 #include "loaded.h"
+#include "module.h"
 #include "symbols.h"
 #include "tables.h"
 
@@ -157,4 +158,10 @@ void *shim_scope_symbol(const void *address, const char *name)
         return NULL;
     shim_loaded_walk(visit_needed, &lookup);
     return lookup.found;
+}
+
+bool shim_scope_is_trampoline(const void *address)
+{
+    const void *forward = shim_scope_symbol(address, "lbt_forward");
+    return forward && shim_module_holds(address, forward);
 }

@@ -37,4 +37,7 @@ bool shim_scope_may_define(struct dl_phdr_info *info, const struct shim_symbol *
  * needs; NULL: no such object has it. Runs on any thread without the dynamic linker's lock. */
 void *shim_scope_symbol(const void *address, const char *name);
 
+/* Whether the address lies in a libblastrampoline (trampoline.h). Runs like shim_scope_symbol. */
+bool shim_scope_is_trampoline(const void *address);
+
 #endif

@@ -220,10 +220,24 @@ static bool begins(uintptr_t at, const char *bytes, size_t count)
     return true;
 }
 
+/* The end of a function of libblastrampoline, up to its last instruction, jmp *%r11, which has
+ * loaded %r11 from memory before. 0: the code is another one. */
+static uintptr_t trampoline_end(uintptr_t at)
+{
+    if (begins(at, "\xf3\x0f\x1e\xfa", 4)) /* endbr64 */
+        at += 4;
+    if (begins(at, "\x49\xc7\xc2", 3)) /* mov $number,%r10 */
+        at += 7;
+    return begins(at, "\x4c\x8b\x1d", 3) && begins(at + 7, "\x41\xff\xe3", 3) ? at + 7 : 0;
+}
+
 /* The target of code that only jumps: directly or, like an entry of a procedure linkage table,
  * through an address in memory. 0: the code does something else. */
 static uintptr_t jump_from(uintptr_t at)
 {
+    uintptr_t end = trampoline_end(at);
+    if (end)
+        return word_at(end + (uintptr_t)(intptr_t)offset_at(end - 4));
     if (begins(at, "\xf3\x0f\x1e\xfa", 4)) /* endbr64 */
         at += 4;
     if (begins(at, "\x41\xbb", 2)) /* mov $number,%r11d: in mold's linkage tables */
@@ -309,12 +323,18 @@ const void *shim_whose(const void *returns, struct shim_module *module)
     if (is_plain((uintptr_t)returns, module))
         return returns;
     uintptr_t owner = follow((uintptr_t)returns, module); /* runs always, to note readable pages */
-    uintptr_t bound = bound_now();
+    bool trampoline = owner != (uintptr_t)returns && trampoline_end(owner);
+    uintptr_t bound = trampoline ? 0 : bound_now(); /* a trampoline loads %r11 too */
     if (bound)
         owner = bound;
     if (!shim_module_contains(module, owner))
         shim_module_find((const void *)owner, module);
     return (const void *)owner;
+}
+
+const void *shim_whose_jump(const void *code)
+{
+    return (const void *)jump_from((uintptr_t)code);
 }
 
 #else
@@ -323,6 +343,12 @@ const void *shim_whose(const void *returns, struct shim_module *module)
 {
     shim_module_find(returns, module);
     return returns;
+}
+
+const void *shim_whose_jump(const void *code)
+{
+    (void)code;
+    return NULL;
 }
 
 #endif

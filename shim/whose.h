@@ -32,6 +32,10 @@ extern _Thread_local uintptr_t shim_entered[16] __attribute__((tls_model("initia
  */
 const void *shim_whose(const void *returns, struct shim_module *module);
 
+/* The target of code that only jumps, as the memory that it jumps through says now. NULL: the code
+ * does something else, or the machine is not x86-64. */
+const void *shim_whose_jump(const void *code);
+
 /*
  * True if a call, by its frame and the object that made it, comes from inside an outer call. False
  * if its frame is no deeper, or if the same object made both: then the thread has left the outer

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reads the account that the library keeps of this process's products, in the process's memory (shim/python.c).
+"""Reads the account that the library keeps of this process's products, in the process's memory (shim/packages.c).
 
 The layout is that of struct xg_account (src/report/account.h); parse() checks its magic and version.
 """

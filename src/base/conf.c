@@ -199,8 +199,9 @@ static const struct xg_setting settings[] = {
     {.name = "XGEMM_SHIM_LIB",
      .kind = XG_SETTING_ELSEWHERE,
      .accepts = "path",
-     .help = "Library that xgemm-run and the Python package load before the program's; unset: the "
-             "one that was built or installed with them."},
+     .help =
+         "Library that xgemm-run and the packages of Python and Julia load; unset: the one that "
+         "was built or installed with them, for Julia the dynamic linker's."},
     {.name = "XGEMM_DOCTOR_FOLDER", .kind = XG_SETTING_ELSEWHERE}, /* doctor's, for its witness */
 };
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# The files of Debian's, conda's and Spack's packages, the recipes of containers and CITATION.cff
-# state what the build states: the version, the soname, the names, the options of configure.
+# The files of Debian's, conda's, Spack's and Julia's packages, the recipes of containers and
+# CITATION.cff state what the build states: the version, the soname, the names, the options of configure.
 . "$srcdir/tests/gate/lib"
 python=${PYTHON:-python3}
 spack=packaging/spack/spack_repo/xgemm/packages/xgemm_shim/package.py
@@ -40,6 +40,8 @@ check() {
     [ "$debian" = "$version" ] || { echo "debian/changelog: $debian, not $version"; return 1; }
     cited=$(sed -n 's/^version: //p' "$1/CITATION.cff")
     [ "$cited" = "$version" ] || { echo "CITATION.cff: $cited, not $version"; return 1; }
+    julia=$(sed -n 's/^version = "\(.*\)"$/\1/p' "$1/julia/XGEMM.jl/Project.toml")
+    [ "$julia" = "$version" ] || { echo "Project.toml: $julia, not $version"; return 1; }
     [ "$conda" = "$version" ] || { echo "recipe.yaml: $conda, not $version"; return 1; }
     if command -v "$python" >/dev/null; then
         "$python" -B "$srcdir/tests/gate/packages.py" "$1/$spack" >"$gate_tmp/spack" || { echo "$spack fails"; return 1; }
@@ -67,7 +69,7 @@ check() {
 counterfeit() {
     rm -rf "$gate_tmp/tree"
     for file in CITATION.cff configure.ac debian/changelog debian/libxgemm-shim0.symbols packaging/Makefile.inc \
-        packaging/conda/recipe.yaml $containers $spack shim/Makefile.inc shim/routines.h src/base/problem.c; do
+        julia/XGEMM.jl/Project.toml packaging/conda/recipe.yaml $containers $spack shim/Makefile.inc shim/routines.h src/base/problem.c; do
         mkdir -p "$gate_tmp/tree/$(dirname "$file")"
         cat "$srcdir/$file" >"$gate_tmp/tree/$file"
     done
@@ -80,6 +82,7 @@ counterfeit() {
 passes "$srcdir"
 counterfeit configure.ac 's/^\(AC_INIT.*\[\)[0-9][^]]*/\199.0/'
 counterfeit CITATION.cff 's/^version: /&9/'
+counterfeit julia/XGEMM.jl/Project.toml 's/^version = "/&9/'
 counterfeit packaging/conda/recipe.yaml 's/version: "/&9/'
 counterfeit packaging/containers/Dockerfile 's/--with-cuda-arch/--with-cuda-archs/'
 counterfeit packaging/containers/xgemm.def 's/CUDA=1/CUDA=2/'

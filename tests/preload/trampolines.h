@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* The names of libblastrampoline that this library intercepts, made from its tables. */
+#ifndef PRELOAD_TRAMPOLINES_H
+#define PRELOAD_TRAMPOLINES_H
+
+#include "shim/operations.h"
+#include "shim/routines.h"
+
+/* X(name): each Fortran name, each name of the C interface, and those by which lbt_forward
+ * recognises a library. Of batches libblastrampoline has only those of the C interface. */
+#define LBT_NAMES(X) LBT_OURS(X) X(isamax_) X(sdot_) X(cdotc_) X(zdotc_)
+#define LBT_OURS(X)                                                                                \
+    SHIM_SINGLE(LBT_TYPES, X)                                                                      \
+    SHIM_SYNONYMS(LBT_SYNONYM_TYPES, X)                                                            \
+    SHIM_GEMM_BATCH_TYPES(LBT_CBLAS, gemm_batch, , X) SHIM_ROUTINES(LBT_ROUTINE, X)
+#define LBT_TYPES(op, OP, X) SHIM_##OP##_TYPES(LBT_BOTH, op, OP, X)
+#define LBT_SYNONYM_TYPES(name, op, OP, X) SHIM_##OP##_TYPES(LBT_BOTH, name, OP, X)
+#define LBT_BOTH(letter, LETTER, name, OP, X) X(letter##name##_) X(cblas_##letter##name)
+#define LBT_CBLAS(letter, LETTER, name, OP, X) X(cblas_##letter##name)
+#define LBT_ROUTINE(X, letter, LETTER, name, ROUTINE, list, words) X(letter##name##_)
+
+#endif
