@@ -38,7 +38,7 @@ size_t xgemm_account_text(char *to, size_t bytes)
     struct xg_account *account = malloc(sizeof *account);
     FILE *out = open_memstream(&text, &length);
     if (account && out && xg_stats_read(account, sizeof *account))
-        xg_account_print(account, out);
+        xg_account_print(account, 0, out);
     if (!out || fclose(out))
         length = 0;
     if (bytes)
