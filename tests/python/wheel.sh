@@ -118,7 +118,7 @@ for start in xgemm-run "$python -m xgemm_shim"; do
     0 | 1) ;;
     *) fail "$start doctor: exit status $?" ;;
     esac
-    grep -q '^  products     1 of ' "$tmp/err" || fail "$start doctor: $(cat "$tmp/out" "$tmp/err")"
+    grep -q '^  products     1 of ' "$tmp/out" || fail "$start doctor: $(cat "$tmp/out" "$tmp/err")"
 done
 
 # pip install --target has another layout.
