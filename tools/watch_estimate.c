@@ -118,10 +118,11 @@ static bool print_gpu(const struct gpu *gpu, const struct calls *calls, double p
         !forecast_run(calls->at, calls->count, calls->cores, gpu, true, &later))
         return false;
     /* A program that gains less than the starts take is not remembered. */
-    const bool remembered = later.saved_s > later.starts_s && later.saved_s > first.saved_s;
+    if (later.saved_s <= later.starts_s || later.saved_s <= first.saved_s)
+        later = first;
     printf("%-10s", gpu->name);
     print_times("", fmax(plain_s - first.saved_s, 0.001), plain_s);
-    print_times("   ", fmax(plain_s - (remembered ? later : first).saved_s, 0.001), plain_s);
+    print_times("   ", fmax(plain_s - later.saved_s, 0.001), plain_s);
     printf("   %8ld\n", later.gpu_calls);
     return true;
 }
