@@ -448,7 +448,7 @@ if command -v script >/dev/null; then
     says "a terminal" 'run 1 of 4, CPU library' 'run 4 of 4, CPU library, about 1 s left' "verdict: $escape"
     fits "ab"
     on_terminal NO_COLOR= "ab -n 2 '$tmp/tool' exit kill exit"
-    says "ab on a terminal" '^  where why  *name  *calls  *' '^  name  *m  *n  *k '
+    says "ab on a terminal" '^  where why  *name  *\(operation  *\)*calls  *' '^  name  *m  *n  *k '
     fits "ab with products"
     on_terminal NO_COLOR= "top '$tmp/tool' spin kill exit"
     says "top on a terminal" '[1-9][0-9]* products/s, GPU '
