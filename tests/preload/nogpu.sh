@@ -69,6 +69,7 @@ reasons() {
         doctor) ! env "$@" XGEMM_SHIM_LIB="$XG_SO" LD_PRELOAD="$tmp/interpose.so" "$run" doctor "$tmp/main" own 512 ;;
         esac >"$tmp/out" 2>"$tmp/err.$way" || fail "$way, $*: exit status $?"
         [ $way = report ] || mv "$tmp/err.$way" "$tmp/err"
+        [ $way != doctor ] || mv "$tmp/out" "$tmp/err"
         case $way in
         stats | ab | top) said="no GPU here: $reasons_text.*; see xgemm-run doctor" ;;
         report) said="There is no GPU here: $reasons_text.*xgemm-run doctor" ;;
