@@ -135,7 +135,7 @@ static const char *const starters[][2] = {
 enum { STARTERS = sizeof starters / sizeof starters[0] };
 
 /* Finds the record of an executable with the command's arguments. Returns false if there is none;
- * *told becomes true if such programs are told apart. */
+ * sets *told if the programs of this interpreter have identities. */
 static bool find_record(const struct xg_history *history, const char *executable,
                         const struct command *command, struct xg_past *past, bool *told)
 {

@@ -162,7 +162,7 @@ static bool walk_all(struct walk *walk, struct xg_pages_range range, bool (*step
     return true;
 }
 
-/* Finds what is not proved, tells it and arms it. */
+/* Reports the pages of the range that may have been written, and arms them. */
 static bool fetch(struct walk *walk, struct xg_pages_range range, bool arming)
 {
     return walk_all(walk, range, walk->pages->way == XG_PAGES_REPORT ? report : prove, arming);

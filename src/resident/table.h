@@ -2,7 +2,7 @@
 /* The operands that were seen, what is known of each, and which pages their copies lack. */
 /*
  * An entry is one matrix as stored: address, shape, leading dimension and type. The same bytes with
- * another shape are another entry; what is learnt of a page is told to all copies that have it. The
+ * another shape have another entry; a page that was written is marked in every copy of it. The
  * table owns its entries and the lists of their copies; a copy's memory on the device is the
  * caller's, and opaque here. Not locked: the caller holds one lock over a fetch (pages.h) and the
  * marks that it makes.

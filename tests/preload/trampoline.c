@@ -21,12 +21,6 @@
 #include "tests/support/xt.h"
 #include "trampolines.h"
 
-enum { LP64 = 32, ILP64 = 64 };
-
-int32_t lbt_forward(const char *file, int32_t clear, int32_t verbose, const char *suffix_hint);
-int32_t lbt_set_forward(const char *name, const void *address, int32_t width, int32_t style,
-                        int32_t f2c, int32_t verbose);
-const void *lbt_get_forward(const char *name, int32_t width, int32_t f2c);
 const void *lbt_get_default_func(void);
 
 static const char *const names[] = {

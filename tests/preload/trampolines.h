@@ -1,10 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* The names of libblastrampoline that this library intercepts, made from its tables. */
+/* libblastrampoline's functions that set its table, and its names that this library intercepts. */
 #ifndef PRELOAD_TRAMPOLINES_H
 #define PRELOAD_TRAMPOLINES_H
 
+#include <stdint.h>
+
 #include "shim/operations.h"
 #include "shim/routines.h"
+
+/* The widths of integers. */
+enum { LP64 = 32, ILP64 = 64 };
+
+int32_t lbt_forward(const char *file, int32_t clear, int32_t verbose, const char *suffix_hint);
+int32_t lbt_set_forward(const char *name, const void *address, int32_t width, int32_t style,
+                        int32_t f2c, int32_t verbose);
+const void *lbt_get_forward(const char *name, int32_t width, int32_t f2c);
 
 /* X(name): each Fortran name, each name of the C interface, and those by which lbt_forward
  * recognises a library. Of batches libblastrampoline has only those of the C interface. */

@@ -15,14 +15,10 @@
 #include "src/decide/decide.h"
 #include "src/decide/route.h"
 #include "tests/support/xt.h"
+#include "tools/gpus.h"
 
 /* Devices of most files of src/generation. */
-static const struct device {
-    const char *name;
-    int sm, sm_count, smem_kib, fp64_ratio;
-    double clock_ghz, link_gb_per_s;
-} devices[] = {
-    /* name, sm, SMs, shared memory, FP32 over FP64, clock, link */
+static const struct gpu devices[] = {
     {"GeForce_980", 52, 16, 96, 32, 1.216, 15.75},  {"V100", 70, 80, 96, 2, 1.53, 15.75},
     {"GeForce_2080", 75, 68, 64, 32, 1.545, 15.75}, {"T4", 75, 40, 64, 32, 1.59, 15.75},
     {"GeForce_3090", 86, 82, 99, 64, 1.695, 31.5},  {"A100", 80, 108, 163, 2, 1.41, 31.5},
@@ -79,18 +75,9 @@ struct machine {
 
 static void draw_device(struct machine *machine)
 {
-    const struct device *device = &devices[machine->device];
     const double known = machine->conf->reproducible ? 0 : 1;
     struct xg_device_facts *facts = &machine->open.facts;
-    machine->open.clock_hz = 1e9 * device->clock_ghz;
-    machine->open.link_bytes_per_s = 1e9 * device->link_gb_per_s;
-    facts->sm = device->sm;
-    facts->sm_count = device->sm_count;
-    facts->generation = xg_generation_find(device->sm, device->name);
-    facts->smem_block_bytes = device->smem_kib << 10;
-    facts->fp64_ratio = device->fp64_ratio;
-    facts->clusters = device->sm >= 90;
-    facts->images = true;
+    machine->open = gpu_describe(&devices[machine->device]);
     facts->cublas = draw(2);
     facts->scratch_bytes = draw(4) ? 0 : 64 << 20;
     facts->pieces = xg_select_emulated(facts, XG_KERNEL_PIECES, machine->conf->kernel);
