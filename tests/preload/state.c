@@ -411,18 +411,35 @@ static size_t state_bytes(void)
 #endif
 }
 
-/* After each size was computed once, products leave nothing behind, however many follow. */
+enum { STATE_BYTES, STATE_THREADS, STATE_FILES, STATE_HELD };
+
+static void state_count(long held[STATE_HELD])
+{
+    held[STATE_BYTES] = (long)state_bytes();
+    held[STATE_THREADS] = xt_entries("/proc/self/task");
+    held[STATE_FILES] = xt_entries("/proc/self/fd");
+}
+
+/* After each size was computed once, products leave nothing behind, however many follow. A start
+   comes once, whenever it has been earned, and its thread's heap stays: one of two rounds may hold
+   more, while what a product leaves behind is in both. */
 static void state_held(void)
 {
-    enum { SEEN = 48, MORE = 480 };
+    enum { SEEN = 48, MORE = 480, ROUNDS = 2 };
+    static const char *const names[] = {"bytes", "threads", "descriptors"};
+    static const long spare[] = {4096, 0, 0};
+    long held[ROUNDS + 1][STATE_HELD];
     state_turns(SEEN);
-    size_t first = state_bytes();
-    int tasks = xt_entries("/proc/self/task"), files = xt_entries("/proc/self/fd");
-    state_turns(MORE);
-    size_t last = state_bytes();
-    XT_CHECK(last <= first + 4096, "contract 10.1: %zu bytes more", last - first);
-    XT_CHECK(xt_entries("/proc/self/task") <= tasks, "contract 10.1: threads");
-    XT_CHECK(xt_entries("/proc/self/fd") <= files, "contract 10.1: descriptors");
+    state_count(held[0]);
+    for (int round = 1; round <= ROUNDS; round++) {
+        state_turns(MORE);
+        state_count(held[round]);
+    }
+    for (int i = 0; i < STATE_HELD; i++) {
+        long first = held[1][i] - held[0][i], second = held[2][i] - held[1][i];
+        XT_CHECK(first <= spare[i] || second <= spare[i], "contract 10.1: %ld and %ld %s more",
+                 first, second, names[i]);
+    }
 }
 
 static const struct {

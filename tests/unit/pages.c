@@ -321,6 +321,8 @@ static void check_between(enum xg_pages_way way, bool arming)
                 XT_CHECK(marked[i] || !(i % 7 == 0 || (arming && tracker.pages[i].exists)),
                          "event %d: page %d was not marked", between, i);
             }
+        XT_CHECK(next != XG_PAGES_DONE || between != 4 || between_in > 0 || marked[50],
+                 "a neighbour's page was not marked");
     }
     XT_CHECK(result != XG_PAGES_DONE || !arming || tracker.pinned_kib == 0, "pinned");
     for (int i = 0; i < 100 && arming && (result == XG_PAGES_CHANGED || result == XG_PAGES_PINNED);
