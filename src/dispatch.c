@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdatomic.h>
 
 #include "base/clock.h"
@@ -22,6 +23,7 @@
 #include "host/tally.h"
 #include "report/recorder.h"
 #include "report/tape.h"
+#include "resident/resident.h"
 #include "run.h"
 #include "verify/residual.h"
 
@@ -206,12 +208,46 @@ static size_t device_bytes(void)
     return bytes;
 }
 
-static bool compute(const struct xg_call *call, const struct xg_cpu *cpu,
+/*
+ * Finds what the device has of the operands. Before it is ready, nothing can stay there. False: not
+ * asked, for small operands, because the answer takes some microseconds and a lock.
+ */
+static bool find_held(const struct xg_conf *conf, struct xg_shelter *shelter,
+                      struct xg_problem *problem, struct xg_resident_call *held)
+{
+    if (conf->resident != XG_RESIDENT_AUTO || conf->reproducible || problem->batch ||
+        conf->mode == XG_MODE_CPU || conf->mode == XG_MODE_COMPARE ||
+        xg_engine_state_get() != XG_ENGINE_READY ||
+        xg_problem_up_elems(problem) * (double)xg_problem_elem_bytes(problem) <
+            XG_RESIDENT_FLOOR_BYTES ||
+        close_shelter(shelter))
+        return false;
+    xg_resident_look(held, problem);
+    return problem->resident != NULL;
+}
+
+static void end_held(struct xg_resident_call *held, const struct xg_decision *decision, bool on_gpu)
+{
+    const double took_s = xg_clock_s() - decision->begin_s;
+    const double saved_s = fmax(0.0, decision->cpu_s - took_s) / decision->crowd;
+    xg_resident_end(held, on_gpu, took_s, on_gpu ? saved_s : 0.0);
+}
+
+static bool compute(const struct xg_call *given, const struct xg_cpu *cpu,
                     struct xg_shelter *shelter)
 {
     const struct xg_conf *conf = xg_conf_get();
     struct xg_decision decision;
+    struct xg_resident_call held;
+    struct xg_problem problem;
+    struct xg_call local = *given, *call = &local;
+    bool holds = false;
     xg_learnt_open(conf, cpu, shelter);
+    if (call->problem) {
+        problem = *call->problem;
+        call->problem = &problem;
+        holds = find_held(conf, shelter, &problem, &held);
+    }
     struct xg_situation now = look(conf, call, cpu, xg_clock_s());
     xg_learnt_decide(conf, call, &now, shelter, &decision);
 
@@ -231,7 +267,11 @@ static bool compute(const struct xg_call *call, const struct xg_cpu *cpu,
         place = XG_PLACE_CPU;
         reason = why;
     }
+    if (holds)
+        xg_resident_settle(&held, decision.held_gain_s, place == XG_PLACE_GPU);
     bool on_gpu = xg_run(&run, place, reason);
+    if (holds)
+        end_held(&held, &decision, on_gpu);
     if (xg_remembered_is_due() && xg_stack_suffices() && !close_shelter(shelter)) {
         xg_shelter_wait(shelter); /* writes a file, in a folder that may not answer */
         xg_remembered_write(device_bytes());

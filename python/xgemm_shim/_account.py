@@ -11,8 +11,8 @@ import struct
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Tuple, TypeVar
 
 _MAGIC = b"xgacct\n\0"
-_VERSION = 5
-_HEAD = struct.Struct("=8sIIqq64siiqdqqqqd")
+_VERSION = 6
+_HEAD = struct.Struct("=8sIIqq64siiqdqqqqdd")
 _ROW = struct.Struct("=40sIIqdddd")
 _SHAPE = struct.Struct("=40s40sqqqIBBBBqdd")
 _ROWS = 256
@@ -290,7 +290,7 @@ def parse(content: bytes) -> Stats:
     if len(content) != _BYTES:
         raise ValueError("an account has %d bytes, but this one has %d" % (_BYTES, len(content)))
     head = _HEAD.unpack_from(content)
-    _, _, size, pid, _, _, row_count, _, dropped, _, right, wrong, unable, _, _ = head
+    _, _, size, pid, _, _, row_count, _, dropped, _, right, wrong, unable, _, _, _ = head
     if size != _BYTES or not 0 <= row_count <= _ROWS:
         raise ValueError("the account is damaged")
 

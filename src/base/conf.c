@@ -173,6 +173,14 @@ static const struct xg_setting settings[] = {
      .help =
          "on: what a program gains is remembered in the user's cache folder (no names), and the "
          "GPU starts for it when its BLAS is loaded; off: nothing is read or written."},
+    {.name = "XGEMM_RESIDENT",
+     .kind = XG_SETTING_CHOICE,
+     .offset = FIELD(resident),
+     .choices = {"off", "auto"},
+     .accepts = "off|auto",
+     .help =
+         "auto: operands that the program does not change stay on the GPU where that saves time "
+         "and each reuse can be proved right (Linux 6.7); off: every product sends its operands."},
     {.name = "XGEMM_EXIT",
      .kind = XG_SETTING_CHOICE,
      .offset = FIELD(exit),
@@ -209,7 +217,8 @@ enum { SETTINGS = sizeof settings / sizeof settings[0] };
 
 _Static_assert(sizeof(enum xg_mode) == sizeof(int) && sizeof(enum xg_math) == sizeof(int) &&
                    sizeof(enum xg_exit) == sizeof(int) && sizeof(enum xg_spinning) == sizeof(int) &&
-                   sizeof(enum xg_history_use) == sizeof(int),
+                   sizeof(enum xg_history_use) == sizeof(int) &&
+                   sizeof(enum xg_resident_use) == sizeof(int),
                "choices are stored as int");
 
 enum { MESSAGE_BYTES = 512 };

@@ -137,11 +137,21 @@ bool xg_problem_is_stacked(const struct xg_problem *p, struct xg_problem *gemm)
     return true;
 }
 
+static double operand_elems(const struct xg_problem *p, bool b)
+{
+    if (!b)
+        return (double)p->m * (double)p->k;
+    return xg_problem_b_is_a(p) ? 0 : (double)xg_problem_instances(p) * (double)p->k * (double)p->n;
+}
+
 double xg_problem_up_elems(const struct xg_problem *p)
 {
-    double a = (double)p->m * (double)p->k;
-    double b = (double)xg_problem_instances(p) * (double)p->k * (double)p->n;
-    return xg_problem_b_is_a(p) ? a : a + b;
+    return operand_elems(p, false) + operand_elems(p, true);
+}
+
+double xg_problem_travel_elems(const struct xg_problem *p, bool b)
+{
+    return operand_elems(p, b) - p->held[b];
 }
 
 double xg_problem_down_elems(const struct xg_problem *p)

@@ -110,6 +110,8 @@ struct xg_problem {
     void *c;
     int64_t ldc;
     const struct xg_batch *batch; /* NULL: no batch */
+    double held[2]; /* elements of A and of B that need not travel, because the device has them */
+    struct xg_resident_call *resident; /* the operands that stay there (resident/); NULL: none */
 };
 
 /*
@@ -327,6 +329,8 @@ bool xg_problem_is_stacked(const struct xg_problem *p, struct xg_problem *gemm);
 
 /* The elements that move over the link: A and B up (only A if B is A), and C down. */
 double xg_problem_up_elems(const struct xg_problem *p);
+/* Those of A (b: of B, none if B is A) that the device does not hold yet. */
+double xg_problem_travel_elems(const struct xg_problem *p, bool b);
 double xg_problem_down_elems(const struct xg_problem *p);
 
 /* Multiplications of elements, each with an addition. */

@@ -182,6 +182,7 @@ enum xg_verdict {
 struct xg_result {
     const char *kernel;            /* the kernel row that computed (the first of several) */
     uint64_t up_bytes, down_bytes; /* moved over the link */
+    uint64_t held_bytes;           /* of operands that were on the device: not moved */
     int device;                    /* index among the devices in use, from 0 */
     bool busy;                     /* every lane was busy: nothing was tried */
     bool unserved;                 /* nothing on the device computes such a problem */

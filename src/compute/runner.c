@@ -14,13 +14,6 @@ static CUdeviceptr address(const struct xg_runner *runner, CUdeviceptr base, siz
     return base + elems * (size_t)runner->plan->elem_bytes;
 }
 
-static CUdeviceptr b_base(const struct xg_runner *runner)
-{
-    if (runner->plan->b_is_a)
-        return runner->base;
-    return address(runner, runner->base, runner->plan->a_elems);
-}
-
 /* --- Pieces and residues ------------------------------------------------------------------- */
 
 static bool has_residues(const struct xg_problem *call)
@@ -168,7 +161,7 @@ static struct xg_split_source source_of(const struct xg_runner *runner, bool b, 
 {
     const struct xg_plan *plan = runner->plan;
     return (struct xg_split_source){
-        .data = address(runner, b ? b_base(runner) : runner->base, offset_elems),
+        .data = address(runner, runner->place[b], offset_elems),
         .ld = b ? plan->ldb : plan->lda,
         .along_k = b ? runner->call->transb : !runner->call->transa,
     };
@@ -291,9 +284,9 @@ static struct xg_gemm_args args_of(const struct xg_runner *runner, const struct 
                                  .alpha = call->alpha,
                                  .alpha_im = call->alpha_im,
                                  .beta = run->first ? 0 : 1,
-                                 .a = address(runner, runner->base, run->a_offset_elems),
+                                 .a = address(runner, runner->place[0], run->a_offset_elems),
                                  .lda = runner->plan->lda,
-                                 .b = address(runner, b_base(runner), run->b_offset_elems),
+                                 .b = address(runner, runner->place[1], run->b_offset_elems),
                                  .ldb = runner->plan->ldb,
                                  .c = c,
                                  .ldc = tile->ld,
@@ -306,8 +299,8 @@ static struct xg_gemm_args exchanged_of(const struct xg_runner *runner,
 {
     const struct xg_problem exchanged = xg_problem_exchanged(runner->call);
     struct xg_gemm_args gemm = args_of(runner, run, c);
-    gemm.a = address(runner, b_base(runner), run->b_other_offset_elems);
-    gemm.b = address(runner, runner->base, run->a_other_offset_elems);
+    gemm.a = address(runner, runner->place[1], run->b_other_offset_elems);
+    gemm.b = address(runner, runner->place[0], run->a_other_offset_elems);
     gemm.lda = runner->plan->ldb;
     gemm.ldb = runner->plan->lda;
     gemm.alpha = exchanged.alpha;

@@ -18,6 +18,7 @@ struct xg_runner {
     const struct xg_route *route;
     struct xg_recent *recent; /* the lane's selections */
     CUdeviceptr base;         /* of the plan's memory; pieces or residues lie behind it */
+    CUdeviceptr place[2];     /* of A and of B */
     uint32_t *refusals; /* page-locked, zeros at first: runs that the FP16 pieces did not serve */
     bool all_kinds;     /* use all kinds of pieces, which serve any numbers; may change */
 

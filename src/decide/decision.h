@@ -70,6 +70,7 @@ struct xg_decision {
     struct xg_feedback_place known; /* where the observations of such calls are */
     double waits_s;                 /* on the GPU: the longest wait for a lane that still pays */
     double trial_s;                 /* the credit that this trial has spent */
+    double held_gain_s[2];          /* what A and B save if the device holds them */
     double begin_s;                 /* the time of the decision */
 };
 

@@ -141,9 +141,10 @@ static int64_t order_strips(const struct xg_plan *plan, enum xg_uplo uplo, int64
     return count;
 }
 
-static bool fit_resident(struct xg_plan *plan, const struct xg_problem *call, double bytes,
-                         int64_t row_elems)
+static bool fit_resident(struct xg_plan *plan, const struct xg_problem *call,
+                         const struct xg_plan_limits *limits, int64_t row_elems)
 {
+    const double bytes = (double)limits->device_bytes;
     int64_t strip = strip_panels(plan, row_elems);
     int64_t rows = xg_min_i64(strip * plan->tm, call->m);
     int64_t columns = xg_min_i64(strip * plan->tn, call->n);
@@ -162,6 +163,8 @@ static bool fit_resident(struct xg_plan *plan, const struct xg_problem *call, do
         plan->b_elems = 0;
         plan->b_slots = 0;
     }
+    plan->a_elems = limits->apart[0] ? 0 : plan->a_elems;
+    plan->b_elems = limits->apart[1] ? 0 : plan->b_elems;
     int64_t tiles = order_strips(plan, call->uplo, strip, NULL);
     plan->sweeps = plan->kt > 1 && tiles > 1 && tiles <= SWEEP_TILES_MAX;
     plan->c_slots = (int)tiles;
@@ -238,7 +241,7 @@ static bool fit(struct xg_plan *plan, const struct xg_problem *call,
         set_panels(plan, call, &tiling, row_elems);
         if ((double)plan->mt * (double)plan->nt * (double)plan->kt > RUNS_MAX)
             return false;
-        if (fit_resident(plan, call, bytes, row_elems))
+        if (fit_resident(plan, call, limits, row_elems))
             return true;
         if ((in_place || tiling.kind == XG_TILING_GRID) && fit_group(plan, call, bytes, group))
             return true;

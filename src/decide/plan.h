@@ -110,6 +110,7 @@ struct xg_plan_limits {
     size_t device_bytes;  /* limit of device memory */
     size_t row_bytes;     /* widest row of a panel or tile, which must fit into a staging buffer */
     double macs_per_byte; /* rate of the kernels at large sizes (tiling.h) */
+    bool apart[2];        /* A, B: a resident plan has it in memory of its own, not in the plan's */
 };
 
 /*

@@ -35,6 +35,27 @@ static void ask_model(struct xg_policy *policy, const struct xg_conf *conf,
     }
 }
 
+/* What a GPU that holds all of an operand saves, compared with the side that would be chosen. */
+static void predict_gains(struct xg_policy *policy, const struct xg_conf *conf,
+                          const struct xg_problem *problem, struct xg_decision *decision)
+{
+    const double scale = decision->gpu_s / decision->model_s[XG_SIDE_GPU];
+    for (int b = 0; b < 2; b++) {
+        struct xg_problem as = *problem;
+        struct xg_route route;
+        double gpu_s[2];
+        for (int held = 0; held < 2; held++) {
+            as.held[b] = 0;
+            as.held[b] = held * xg_problem_travel_elems(&as, b);
+            gpu_s[held] =
+                scale * xg_model_route_seconds(&policy->model, conf, decision->stage_threads, &as,
+                                               &policy->recent, &route);
+        }
+        const double else_s = xg_conf_insists(conf) ? gpu_s[0] : fmin(decision->cpu_s, gpu_s[0]);
+        decision->held_gain_s[b] = fmax(0.0, else_s - gpu_s[1]);
+    }
+}
+
 static void predict(struct xg_policy *policy, const struct xg_conf *conf,
                     const struct xg_call *call, const struct xg_situation *now,
                     struct xg_decision *decision)
@@ -47,6 +68,8 @@ static void predict(struct xg_policy *policy, const struct xg_conf *conf,
         return;
     decision->cpu_s *= xg_feedback_scale(&policy->feedback, XG_SIDE_CPU, &decision->known);
     decision->gpu_s *= xg_feedback_scale(&policy->feedback, XG_SIDE_GPU, &decision->known);
+    if (call->problem && call->problem->resident)
+        predict_gains(policy, conf, call->problem, decision);
     double slice_s = decision->loops_s / XG_TUNING_LOOP_SLICES;
     decision->gpu_s += decision->loops_s + (now->state != XG_ENGINE_READY ? slice_s : 0.0);
 }

@@ -74,7 +74,8 @@ static bool arithmetic_binds(const struct xg_device_facts *facts, struct xg_choi
 {
     const struct xg_fit *fit = xg_facts_fit(facts);
     double m = (double)call->m, n = (double)call->n, k = (double)call->k;
-    double bytes = fmax(k * (m + n), m * n) * (double)xg_problem_elem_bytes(call);
+    double up = k * (m + n) - call->held[0] - call->held[1];
+    double bytes = fmax(up, m * n) * (double)xg_problem_elem_bytes(call);
     return kernel.cycles / xg_facts_clock_hz(facts) >
            fit->pieces.launches_s +
                fit->pieces.link_share * bytes / xg_facts_link_bytes_per_s(facts);

@@ -60,16 +60,17 @@ struct traffic {
 static struct traffic traffic_of(const struct xg_problem *call)
 {
     double bytes = (double)xg_problem_elem_bytes(call);
-    return (struct traffic){xg_problem_up_elems(call) * bytes, xg_problem_down_elems(call) * bytes};
+    double up = xg_problem_travel_elems(call, false) + xg_problem_travel_elems(call, true);
+    return (struct traffic){up * bytes, xg_problem_down_elems(call) * bytes};
 }
 
 static struct traffic staged_of(const struct xg_problem *call,
                                 const struct xg_staging_direct *direct)
 {
-    double m = direct->a ? 0 : (double)call->m, n = direct->b ? 0 : (double)call->n;
-    struct traffic all = traffic_of(call);
-    double share = (m + n) / ((double)call->m + (double)call->n);
-    return (struct traffic){share * all.up_bytes, direct->c ? 0 : all.down_bytes};
+    double a = direct->a ? 0 : xg_problem_travel_elems(call, false);
+    double b = direct->b ? 0 : xg_problem_travel_elems(call, true);
+    return (struct traffic){(a + b) * (double)xg_problem_elem_bytes(call),
+                            direct->c ? 0 : traffic_of(call).down_bytes};
 }
 
 /*

@@ -50,6 +50,12 @@ static const double SLICES_C_SHARE = 1.0 / 16;
  */
 static const double ROWS_SHARE = 0.4, COLUMNS_MIN = 512;
 
+/* The cut goes through the operand that travels: each of its panels then completes a part of C. */
+static bool is_held(const struct xg_problem *call, bool b)
+{
+    return call->held[b] > xg_problem_travel_elems(call, b);
+}
+
 static enum xg_tiling_kind choose_kind(const struct xg_problem *call, int64_t row_elems,
                                        double macs_per_byte)
 {
@@ -63,6 +69,8 @@ static enum xg_tiling_kind choose_kind(const struct xg_problem *call, int64_t ro
         return XG_TILING_SLICES;
     row = xg_max_i64(row, call->k);
     double bytes = m * n * k / (macs_per_byte > 0 ? macs_per_byte : MACS_PER_BYTE);
+    if (row <= row_elems && (is_held(call, false) || is_held(call, true)))
+        return is_held(call, true) ? XG_TILING_ROWS : XG_TILING_COLUMNS;
     if (bytes > LINE_SHARE * fmax(up, down) * elem_bytes || row > row_elems)
         return XG_TILING_GRID;
     return m >= ROWS_SHARE * n ? XG_TILING_ROWS : XG_TILING_COLUMNS;

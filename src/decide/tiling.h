@@ -6,8 +6,9 @@
 #include "base/xg.h"
 
 /*
- * How a product is cut. The panels that have arrived determine what can be computed, and whole rows
- * of the caller's memory are copied faster than parts of rows:
+ * How a product is cut; an operand that the device holds is not. The panels that have arrived
+ * determine what can be computed, and whole rows of the caller's memory are copied faster than
+ * parts of rows:
  *
  *   slices:  cuts only along k. C is small; every slice updates all of it.
  *   rows:    copies A's first panel, then all of B, then A in rows of panels; each panel completes

@@ -124,6 +124,17 @@ bool xg_mem_pinned(const struct xg_dev *dev, const void *begin, size_t bytes)
            bytes <= size - (address - first) && address - first <= size;
 }
 
+bool xg_mem_is_known(const struct xg_dev *dev, const void *at)
+{
+    CUmemorytype type = 0;
+    CUpointer_attribute names[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE};
+    void *values[] = {&type};
+    return !dev->drv.cuPointerGetAttributes ||
+           XG_DRV_CALL(&dev->drv, cuPointerGetAttributes, 1, names, values,
+                       (CUdeviceptr)(uintptr_t)at) != CUDA_SUCCESS ||
+           type != 0;
+}
+
 void xg_mem_pinned_free(struct xg_dev *dev, void *ptr)
 {
     if (ptr)

@@ -38,6 +38,10 @@ enum xg_status xg_mem_host_copy(const struct xg_dev *dev, bool up, CUdeviceptr d
                                 void *host, size_t host_pitch, size_t bytes, size_t rows,
                                 CUstream stream);
 
+/* True if CUDA knows the address as memory of its own or as page-locked, so that devices may write
+ * there; also if the driver cannot tell. The context must be current. */
+bool xg_mem_is_known(const struct xg_dev *dev, const void *at);
+
 /* Allocates page-locked host memory. Returns XG_OK, XG_ERR_NOMEM, XG_ERR_DRIVER, XG_ERR_LOST; *out
  * is set only on XG_OK. */
 enum xg_status xg_mem_pinned_alloc(struct xg_dev *dev, size_t bytes, void **out);

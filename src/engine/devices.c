@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "compute/backend.h"
 #include "host/tally.h"
+#include "resident/room.h"
 
 enum { FAILURES_MAX = 3 };
 
@@ -155,6 +156,7 @@ void xg_devices_close(const struct xg_device *held)
         else if (lane)
             xg_lane_destroy(lane);
     }
+    xg_room_leave_device(held->dev);
     if (!hung)
         xg_backend_close(held->dev);
 }

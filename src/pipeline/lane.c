@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "compute/solver.h"
+#include "resident/room.h"
 
 static enum xg_status create_streams(struct xg_lane *lane)
 {
@@ -197,6 +198,8 @@ enum xg_status xg_lane_reserve_memory(struct xg_lane *lane, size_t device_bytes,
         lane->host_work_bytes = host_bytes;
     }
     enum xg_status status = xg_mem_dev_reserve(lane->dev, &lane->memory, device_bytes);
+    if (status == XG_ERR_NOMEM && xg_room_yield(lane->dev))
+        status = xg_mem_dev_reserve(lane->dev, &lane->memory, device_bytes);
     return status == XG_OK ? reserve_blocks(lane) : status;
 }
 

@@ -13,15 +13,9 @@ static CUdeviceptr address(const struct xg_pipe *pipe, CUdeviceptr base, size_t 
     return base + elems * (size_t)pipe->plan->elem_bytes;
 }
 
-static CUdeviceptr b_base(const struct xg_pipe *pipe)
-{
-    return address(pipe, pipe->base, pipe->plan->a_elems);
-}
-
 static CUdeviceptr tile_address(const struct xg_pipe *pipe, const struct xg_plan_tile *tile)
 {
-    const struct xg_plan *plan = pipe->plan;
-    return address(pipe, b_base(pipe), plan->b_elems + (size_t)tile->slot * plan->tile_elems);
+    return address(pipe, pipe->tiles, (size_t)tile->slot * pipe->plan->tile_elems);
 }
 
 static const struct xg_pipe_events *panel_events(const struct xg_pipe *pipe, bool b, int slot)
@@ -50,7 +44,7 @@ static struct xg_pipe_chunk whole_load(const struct xg_pipe *pipe, int64_t item)
         .row = panel.row,
         .column = panel.column,
         .host_ld = b ? call->ldb : call->lda,
-        .device = address(pipe, b ? b_base(pipe) : pipe->base, load->offset_elems),
+        .device = address(pipe, pipe->runner->place[b], load->offset_elems),
         .device_ld = b ? plan->ldb : plan->lda,
         .b = b,
     };
@@ -103,6 +97,35 @@ static int64_t rows_per_chunk(const struct xg_pipe *pipe, size_t bytes, int64_t 
     int64_t most = xg_max_i64(1, (int64_t)pipe->block_bytes / row_bytes);
     int64_t chunks = xg_max_i64((rows + wanted / 2) / wanted, xg_ceil_div(rows, most));
     return xg_ceil_div(rows, xg_max_i64(1, chunks));
+}
+
+/* The first rows of a panel from `row` on that go up; count 0: there are none. */
+static struct xg_table_rows next_rows(const struct xg_pipe *pipe, const struct xg_pipe_chunk *panel,
+                                      int64_t row)
+{
+    const struct xg_pipe_travel *travel = &pipe->travel[panel->b];
+    if (!travel->rows)
+        return (struct xg_table_rows){row, panel->rows - row};
+    for (int i = 0; i < travel->count; i++) {
+        const struct xg_table_rows *rows = &travel->rows[i];
+        const int64_t first = xg_max_i64(row, rows->first - panel->row);
+        const int64_t end = xg_min_i64(panel->rows, rows->first + rows->count - panel->row);
+        if (first < end)
+            return (struct xg_table_rows){first, end - first};
+    }
+    return (struct xg_table_rows){panel->rows, 0};
+}
+
+/* Moves on to the next load with rows that go up, and to the first of them. */
+static void step_over(struct xg_pipe *pipe)
+{
+    for (; pipe->load_next < pipe->plan->load_count; pipe->load_next++, pipe->load_row = 0) {
+        const struct xg_pipe_chunk panel = whole_load(pipe, pipe->load_next);
+        const struct xg_table_rows rows = next_rows(pipe, &panel, pipe->load_row);
+        pipe->load_row = rows.first;
+        if (rows.count > 0)
+            return;
+    }
 }
 
 /* The last tile's chunks are smaller by this factor: only its own commits can hide its copy. */
@@ -170,10 +193,15 @@ enum xg_status xg_pipe_init(struct xg_pipe *pipe)
         return XG_ERR_NOMEM;
     }
     for (int64_t i = 0; i < plan->load_count; i++) {
-        struct xg_pipe_chunk whole = whole_load(pipe, i);
-        pipe->load_rows_left[i] = whole.rows;
-        pipe->load_bytes_left += chunk_bytes(pipe, &whole);
+        struct xg_pipe_chunk panel = whole_load(pipe, i);
+        int64_t left = 0;
+        for (struct xg_table_rows rows = {0, 0};
+             (rows = next_rows(pipe, &panel, rows.first + rows.count)).count > 0;)
+            left += rows.count;
+        pipe->load_rows_left[i] = panel.rows = left;
+        pipe->load_bytes_left += chunk_bytes(pipe, &panel);
     }
+    step_over(pipe);
     return XG_OK;
 }
 
@@ -284,7 +312,7 @@ static void advance(struct xg_pipe *pipe)
 bool xg_pipe_take_load(struct xg_pipe *pipe, struct xg_pipe_chunk *chunk)
 {
     const struct xg_plan *plan = pipe->plan;
-    if (pipe->status != XG_OK || pipe->load_next == plan->load_count)
+    if (pipe->status != XG_OK || xg_pipe_is_loaded(pipe))
         return false;
     const struct xg_plan_load *load = &plan->loads[pipe->load_next];
     if (load->after_run >= pipe->run_next)
@@ -300,19 +328,16 @@ bool xg_pipe_take_load(struct xg_pipe *pipe, struct xg_pipe_chunk *chunk)
             return false;
     }
     *chunk = whole_load(pipe, pipe->load_next);
-    int64_t rows = chunk->rows;
+    const int64_t rows = next_rows(pipe, chunk, pipe->load_row).count;
     bool ramp = !chunk->direct && pipe->load_ramp_bytes < pipe->load_bytes;
     narrow(pipe, chunk, pipe->load_row,
-           rows_per_chunk(pipe, ramp ? pipe->load_ramp_bytes : pipe->load_bytes,
-                          rows - pipe->load_row, chunk->staged_ld));
+           rows_per_chunk(pipe, ramp ? pipe->load_ramp_bytes : pipe->load_bytes, rows,
+                          chunk->staged_ld));
     if (ramp)
         pipe->load_ramp_bytes += pipe->load_ramp_bytes / 2;
     pipe->load_bytes_left -= chunk_bytes(pipe, chunk);
     pipe->load_row += chunk->rows;
-    if (pipe->load_row == rows) {
-        pipe->load_next++;
-        pipe->load_row = 0;
-    }
+    step_over(pipe);
     return true;
 }
 
@@ -340,7 +365,8 @@ static enum xg_status copy_rows(const struct xg_pipe *pipe, const struct xg_pipe
 
 /*
  * Records `ready` for each load whose chunks are all enqueued. `copied` is the event behind the
- * last chunk enqueued, and so behind all of them. If panels are split, `ready` follows the split.
+ * last chunk enqueued, and so behind all of them; NULL: there is none yet. If panels are split,
+ * `ready` follows the split.
  */
 static enum xg_status mark_ready(struct xg_pipe *pipe, CUevent copied)
 {
@@ -352,7 +378,7 @@ static enum xg_status mark_ready(struct xg_pipe *pipe, CUevent copied)
     while (pipe->loads_ready < plan->load_count && !pipe->load_rows_left[pipe->loads_ready] &&
            status == XG_OK) {
         const struct xg_plan_load *load = &plan->loads[pipe->loads_ready++];
-        if (splits)
+        if (splits && copied)
             status = XG_DRV(drv, cuStreamWaitEvent, stream, copied, 0);
         if (splits && status == XG_OK)
             status = xg_runner_arrived(pipe->runner, load, stream);
@@ -361,6 +387,17 @@ static enum xg_status mark_ready(struct xg_pipe *pipe, CUevent copied)
                 XG_DRV(drv, cuEventRecord, panel_events(pipe, load->b, load->slot)->ready, stream);
     }
     return status;
+}
+
+void xg_pipe_begin(struct xg_pipe *pipe)
+{
+    xg_pipe_fail(pipe, mark_ready(pipe, NULL));
+    advance(pipe);
+}
+
+bool xg_pipe_is_loaded(const struct xg_pipe *pipe)
+{
+    return pipe->load_next == pipe->plan->load_count;
 }
 
 void xg_pipe_load(struct xg_pipe *pipe, const struct xg_pipe_chunk *chunk, char *staged,
@@ -451,5 +488,5 @@ bool xg_pipe_again(struct xg_pipe *pipe)
 bool xg_pipe_exhausted(const struct xg_pipe *pipe)
 {
     return pipe->status != XG_OK ||
-           (pipe->load_next == pipe->plan->load_count && pipe->tile_next == pipe->plan->tile_count);
+           (xg_pipe_is_loaded(pipe) && pipe->tile_next == pipe->plan->tile_count);
 }

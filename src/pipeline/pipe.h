@@ -10,6 +10,7 @@
 #include "decide/plan.h"
 #include "decide/staging.h"
 #include "device/dev.h"
+#include "resident/table.h"
 
 /*
  * A lane's streams, by index. Loads are in order on one stream, splits of panels on one, and
@@ -49,6 +50,13 @@ struct xg_pipe_chunk {
     unsigned char *done; /* tile: set when the rows are in the caller's memory */
 };
 
+/* The rows of an operand, as stored, that go up, ascending; the device has all others. NULL: all
+ * rows go up. */
+struct xg_pipe_travel {
+    const struct xg_table_rows *rows;
+    int count;
+};
+
 struct xg_pipe {
     /* Constant while the product runs. */
     struct xg_dev *dev;
@@ -58,7 +66,8 @@ struct xg_pipe {
     const CUstream *streams; /* the lane's XG_PIPE_STREAMS */
     int run_streams;
     const struct xg_pipe_events *events;
-    CUdeviceptr base;                /* the plan's memory */
+    CUdeviceptr tiles;               /* the memory of the tiles' slots */
+    struct xg_pipe_travel travel[2]; /* of A and of B */
     size_t load_bytes, store_bytes;  /* about the size of a chunk */
     size_t block_bytes;              /* the largest chunk */
     struct xg_staging_direct direct; /* the operands in page-locked memory */
@@ -91,6 +100,12 @@ void xg_pipe_fini(struct xg_pipe *pipe);
  * One thread (the queue's submitter) calls the functions that follow, with the device's context
  * current. After a failure, which pipe->status keeps, they do nothing.
  */
+
+/* Launches the runs for which nothing has to be loaded. */
+void xg_pipe_begin(struct xg_pipe *pipe);
+
+/* True when every load has been handed out. */
+bool xg_pipe_is_loaded(const struct xg_pipe *pipe);
 
 /* Hands out the next rows to load; false if no rows are left, or their slot is not free. */
 bool xg_pipe_take_load(struct xg_pipe *pipe, struct xg_pipe_chunk *chunk);

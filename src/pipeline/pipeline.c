@@ -9,6 +9,8 @@
 #include "compute/cublas.h"
 #include "decide/plan.h"
 #include "pipeline/lane.h"
+#include "resident/resident.h"
+#include "resident/room.h"
 #include "verify/verify.h"
 
 int xg_pipeline_populate = -1;
@@ -89,25 +91,71 @@ static enum xg_status find_route(struct xg_lane *lane, const struct xg_problem *
     return XG_DECLINED;
 }
 
+/* NULL: the operand goes into the plan's memory. */
+static const struct xg_resident_operand *stays(const struct xg_problem *call, bool b)
+{
+    return call->resident ? xg_resident_stays(call->resident, b) : NULL;
+}
+
+static void settle_held(struct xg_problem *call)
+{
+    for (int b = 0; b < 2; b++)
+        call->held[b] = stays(call, b) ? stays(call, b)->held_elems : 0.0;
+}
+
+static void give_up(struct xg_problem *call, struct xg_plan_limits *limits)
+{
+    xg_resident_give_up(call->resident);
+    settle_held(call);
+    call->resident = NULL;
+    limits->apart[0] = limits->apart[1] = false;
+}
+
+/* Where the operands are, and which of their rows go up. */
+static void place_operands(const struct xg_problem *call, const struct xg_plan *plan,
+                           CUdeviceptr base, CUdeviceptr place[2], struct xg_pipe_travel travel[2])
+{
+    const size_t a_bytes = plan->a_elems * (size_t)plan->elem_bytes;
+    place[0] = base;
+    place[1] = base + a_bytes;
+    for (int b = 0; b < 2; b++) {
+        const struct xg_resident_operand *operand = stays(call, b);
+        if (operand) {
+            place[b] = xg_resident_at(operand);
+            travel[b] = (struct xg_pipe_travel){operand->rows, operand->row_count};
+        }
+    }
+    if (plan->b_is_a)
+        place[1] = place[0];
+}
+
 /*
  * Plans the product and reserves what the plan needs. If the device refuses memory that its budget
  * promised, this function gives up pieces first and then plans smaller tiles. If the same call must
  * give the same bits, the plan depends on a constant alone: dev->plan_bytes.
  */
-static enum xg_status prepare(struct xg_lane *lane, const struct xg_problem *call,
+static enum xg_status prepare(struct xg_lane *lane, struct xg_problem *call,
                               const struct xg_route *route, struct xg_plan *plan, bool *splits)
 {
     size_t fixed_bytes = lane->dev->plan_bytes;
     struct xg_plan_limits limits = {
-        .device_bytes = fixed_bytes ? fixed_bytes : xg_mem_dev_available(lane->dev, &lane->memory),
+        .device_bytes = fixed_bytes ? fixed_bytes
+                                    : xg_mem_dev_available(lane->dev, &lane->memory) +
+                                          xg_room_idle_bytes(lane->dev),
         .row_bytes = XG_QUEUE_BLOCK_BYTES,
         .macs_per_byte = xg_route_macs_per_byte(route),
+        .apart = {stays(call, false), stays(call, true)},
     };
     bool pieces = route->pieces;
     for (bool refused = false;; refused = true) {
         enum xg_status status = xg_plan_init(plan, call, &limits);
         if (status != XG_OK)
             return refused && status == XG_DECLINED ? XG_ERR_NOMEM : status;
+        if (!plan->resident && call->resident) { /* copies are whole matrices */
+            give_up(call, &limits);
+            xg_plan_fini(plan);
+            continue;
+        }
         size_t bytes = plan->device_bytes;
         if (pieces && plan->resident)
             bytes = xg_runner_split_bytes(plan, call);
@@ -202,11 +250,12 @@ static enum xg_status run(struct xg_lane *lane, struct xg_pipe *pipe,
     return pipe->status;
 }
 
-static enum xg_status run_problem(struct xg_lane *lane, const struct xg_problem *call,
+static enum xg_status run_problem(struct xg_lane *lane, const struct xg_problem *problem,
                                   enum xg_math math, const char *kernel_name,
                                   const struct xg_cpu *cpu, struct xg_result *result)
 {
     int saved_errno = errno;
+    struct xg_problem local = *problem, *call = &local;
     *result = (struct xg_result){0};
     struct xg_plan plan = {0};
     int capture_mode;
@@ -216,9 +265,15 @@ static enum xg_status run_problem(struct xg_lane *lane, const struct xg_problem 
     bool splits = false;
     if (entered)
         status = find_route(lane, call, math, kernel_name, &route, result);
+    if (status == XG_OK && call->resident) {
+        xg_resident_begin(lane->dev, call->resident);
+        settle_held(call);
+    }
     if (status == XG_OK)
         status = prepare(lane, call, &route, &plan, &splits);
     result->tiles = plan.tile_count;
+    result->held_bytes =
+        (uint64_t)((call->held[0] + call->held[1]) * (double)xg_problem_elem_bytes(call));
     result->sums = xg_route_sums(&route, call, splits);
     struct xg_runner runner = {
         .dev = lane->dev,
@@ -230,6 +285,8 @@ static enum xg_status run_problem(struct xg_lane *lane, const struct xg_problem 
         .refusals = lane->refusals,
         .all_kinds = lane->all_kinds_left > 0,
     };
+    struct xg_pipe_travel travel[2] = {{0}};
+    place_operands(call, &plan, lane->memory.ptr, runner.place, travel);
     if (status == XG_OK)
         status = xg_runner_init(&runner, splits);
     struct xg_staging_direct direct = {false, false, false};
@@ -246,7 +303,8 @@ static enum xg_status run_problem(struct xg_lane *lane, const struct xg_problem 
         .runner = &runner,
         .streams = lane->streams,
         .events = lane->events,
-        .base = lane->memory.ptr,
+        .tiles = lane->memory.ptr + (plan.a_elems + plan.b_elems) * (size_t)plan.elem_bytes,
+        .travel = {travel[0], travel[1]},
         .load_bytes = staging.load_bytes,
         .store_bytes = staging.store_bytes,
         .block_bytes = XG_QUEUE_BLOCK_BYTES,

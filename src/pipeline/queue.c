@@ -311,6 +311,8 @@ static void submit(struct xg_queue *queue)
     struct stripe stripe;
     struct stall stall = {0};
     bool copies = queue->staging.workers < SUBMITTER_ALONE_MIN;
+    xg_pipe_begin(queue->pipe);
+    queue->begun = xg_pipe_is_loaded(queue->pipe);
     for (int turns = 0; !queue->failed && !queue->ended; turns++) {
         if (pump(queue))
             turns = 0;

@@ -114,6 +114,7 @@ struct xg_account_change xg_account_add(struct xg_account *account,
     row->seconds += record->seconds;
     row->waited_s += record->gpu.waited_s;
     account->longest_spin_s = fmax(account->longest_spin_s, record->spin_s);
+    account->held_bytes += (double)record->gpu.held_bytes;
     add_verdict(account, record);
 
     struct xg_account_shape shape = {
@@ -155,6 +156,7 @@ void xg_account_merge(struct xg_account *into, const struct xg_account *from)
     add_count(&into->unable, from->unable);
     add_count(&into->rows_skipped, from->rows_skipped);
     into->deviation = fmax(into->deviation, from->deviation);
+    into->held_bytes += from->held_bytes;
 }
 
 void xg_account_sum(const struct xg_account *account, struct xg_account_sums *sums)
@@ -246,6 +248,7 @@ static bool are_verdicts_valid(const struct xg_account *account)
 {
     return account->shapes_dropped >= 0 && account->right >= 0 && account->wrong >= 0 &&
            account->unable >= 0 && account->rows_skipped >= 0 && is_figure(account->deviation) &&
+           is_figure(account->held_bytes) &&
            account->longest_spin_s >= 0.0; /* infinite if threads never sleep */
 }
 
@@ -478,6 +481,13 @@ static void print_verified(const struct xg_account *account, FILE *out)
         (long long)account->rows_skipped, account->deviation);
 }
 
+static void print_held(const struct xg_account *account, FILE *out)
+{
+    if (account->held_bytes > 0)
+        fprintf(out, "  operands that stayed on the GPU, unchanged: %.3f GB not sent\n",
+                1e-9 * account->held_bytes);
+}
+
 /* Prints what helps if the CPU library's threads keep the cores for long. */
 static void print_spin(const struct xg_account *account, FILE *out)
 {
@@ -507,6 +517,7 @@ void xg_account_print(const struct xg_account *account, int most, FILE *out)
         return;
     print_rows(account, most, out);
     print_shapes(account, most, out);
+    print_held(account, out);
     print_verified(account, out);
     print_spin(account, out);
     print_solver(account, out);

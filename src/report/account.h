@@ -18,7 +18,7 @@
 #define XG_ACCOUNT_MAGIC "xgacct\n"
 
 enum {
-    XG_ACCOUNT_VERSION = 5, /* versions 4 and 3 had fewer reasons, 2 shorter names, 1 fewer rows */
+    XG_ACCOUNT_VERSION = 6, /* 5 had no held_bytes, 4 and 3 fewer reasons, 2 shorter names */
     XG_ACCOUNT_ROWS = 256,
     XG_ACCOUNT_SHAPES = 1024,
     XG_ACCOUNT_TEXT = 40,
@@ -57,14 +57,15 @@ struct xg_account {
     double longest_spin_s;
     int64_t right, wrong, unable, rows_skipped; /* counts of the products verified */
     double deviation;                           /* largest of the right products */
+    double held_bytes;                          /* not moved: operands that were on the device */
     struct xg_account_row rows[XG_ACCOUNT_ROWS];
     struct xg_account_shape shapes[XG_ACCOUNT_SHAPES]; /* open addressing */
 };
 
 _Static_assert(sizeof(struct xg_account_row) == 88 && sizeof(struct xg_account_shape) == 136 &&
                    sizeof(struct xg_account) ==
-                       160 + 88 * XG_ACCOUNT_ROWS + 136 * XG_ACCOUNT_SHAPES,
-               "the layout of version 5");
+                       168 + 88 * XG_ACCOUNT_ROWS + 136 * XG_ACCOUNT_SHAPES,
+               "the layout of version 6");
 
 /* The parts of an account that a call has changed besides the head; shape -1: no shape. */
 struct xg_account_change {

@@ -234,7 +234,7 @@ static size_t format(char line[EVENT_BYTES], const struct xg_call_record *record
         "\"n\":%lld,\"k\":%lld,\"flops\":%s,\"operand_bytes\":%s,\"result_bytes\":%s,"
         "\"trans\":\"%s\",\"beta\":%s,\"place\":\"%s\",\"reason\":\"%s\",\"kernel\":%s%s%s,"
         "\"predicted_cpu_us\":%s,\"predicted_gpu_us\":%s,\"waited_us\":%s,\"up_bytes\":%llu,"
-        "\"down_bytes\":%llu%s%s}},\n",
+        "\"down_bytes\":%llu,\"held_bytes\":%llu%s%s}},\n",
         (long long)call->m, (long long)call->n, (long long)call->k, form, place,
         microseconds(ts, begin_s), microseconds(dur, record->seconds + record->inside_s),
         (long)getpid(), (long)syscall(SYS_gettid), record->symbol,
@@ -245,7 +245,8 @@ static size_t format(char line[EVENT_BYTES], const struct xg_call_record *record
         record->gpu.kernel ? record->gpu.kernel : "null", quote,
         microseconds(cpu, record->predicted_cpu_s), microseconds(gpu, record->predicted_gpu_s),
         microseconds(waited, record->gpu.waited_s), (unsigned long long)record->gpu.up_bytes,
-        (unsigned long long)record->gpu.down_bytes, record->inside_s > 0 ? ",\"inside_us\":" : "",
+        (unsigned long long)record->gpu.down_bytes, (unsigned long long)record->gpu.held_bytes,
+        record->inside_s > 0 ? ",\"inside_us\":" : "",
         record->inside_s > 0 ? microseconds(inside, record->inside_s) : "");
     return length > 0 && length < EVENT_BYTES ? (size_t)length : 0;
 }

@@ -26,7 +26,8 @@
 #define XG_CREDIT_SHARE (1.0 / 32) /* share of its pages that a scout arms */
 #define XG_CREDIT_DIRTY 0.1  /* the largest written share that is sent again; beyond: dropped */
 #define XG_CREDIT_BETTER 2.0 /* how much better an operand must be than one that it displaces */
-enum { XG_CREDIT_NEED = 2 }; /* uses without a change before an operand is scouted */
+/* Uses without a change before an operand is scouted; of one whose memory cannot be tracked. */
+enum { XG_CREDIT_NEED = 2, XG_CREDIT_NEVER = 1 << 30 };
 
 /* One operand. Zeroes: never used; the caller then sets the costs. */
 struct xg_credit_item {

@@ -305,6 +305,12 @@ void xg_table_copy_clean(const struct xg_table *table, const struct xg_table_ent
     copy->stale_pages = 0;
 }
 
+void xg_table_copy_stale(const struct xg_table *table, const struct xg_table_entry *entry,
+                         struct xg_table_copy *copy)
+{
+    mark_copy(entry, copy, table->page_bytes, entry->pages);
+}
+
 /* A row with a byte outside the pages, or in a stale one. */
 static bool lacks(const struct xg_table *table, const struct xg_table_entry *entry,
                   const struct xg_table_copy *copy, uintptr_t begin, uintptr_t end)

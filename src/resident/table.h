@@ -11,8 +11,8 @@
  *   seen -> candidate -> scouted -> armed (a copy is being filled) -> kept -> dirty -> kept;
  *   from any of them to seen, when it is dropped.
  */
-#ifndef XG_TABLE_H
-#define XG_TABLE_H
+#ifndef XG_RESIDENT_TABLE_H
+#define XG_RESIDENT_TABLE_H
 
 #include "base/problem.h"
 #include "resident/credit.h"
@@ -137,6 +137,10 @@ void xg_table_copy_remove(struct xg_table_entry *entry, struct xg_table_copy *co
 /* No page is stale. Called after the pages were armed or fetched, in the same lock, and before the
  * rows are read that were stale: what is written while they are read is then marked again. */
 void xg_table_copy_clean(const struct xg_table *table, const struct xg_table_entry *entry,
+                         struct xg_table_copy *copy);
+
+/* All its pages are stale. */
+void xg_table_copy_stale(const struct xg_table *table, const struct xg_table_entry *entry,
                          struct xg_table_copy *copy);
 
 struct xg_table_rows {

@@ -285,7 +285,7 @@ static void test_figures(void)
         shape++;
     double *const figures[] = {&bad.rows[0].flops,    &bad.rows[0].bytes, &bad.rows[1].seconds,
                                &bad.rows[1].waited_s, &shape->flops,      &shape->seconds,
-                               &bad.deviation};
+                               &bad.deviation,        &bad.held_bytes};
     int64_t *const counts[] = {&bad.rows[0].calls, &bad.shapes_dropped, &bad.right,   &bad.wrong,
                                &bad.unable,        &bad.rows_skipped,   &shape->calls};
     for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)

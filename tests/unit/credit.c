@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The credit on twenty programs and against adversaries: what it gains, and that its loss is
- * bounded. */
+ * bounded. Contract 4.6. */
 #include "src/resident/credit.h"
 
 #include <math.h>

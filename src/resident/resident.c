@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: MIT */
+#include "resident/resident.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decide/plan.h"
+#include "device/mem.h"
+#include "resident/room.h"
+
+/* --- Look ------------------------------------------------------------------------------------ */
+
+/* A symmetric operand is completed as it is packed, so that a row that was written changes others:
+ * it is sent. The triangle of TRMM and TRSM is kept as it was packed. */
+static struct xg_table_key key_of(const struct xg_problem *problem, bool b)
+{
+    const struct xg_extent stored = xg_problem_stored(problem, b);
+    const bool in_place = xg_problem_is_in_place(problem);
+    const bool structured = problem->structured == (b ? XG_OPERAND_B : XG_OPERAND_A);
+    struct xg_table_key key = {.at = b ? problem->b : problem->a,
+                               .rows = stored.rows,
+                               .columns = stored.columns,
+                               .ld = b ? problem->ldb : problem->lda,
+                               .type = (uint16_t)problem->type};
+    if (structured) {
+        key.form = XG_TABLE_PACKED;
+        key.stored = (uint16_t)problem->stored;
+        key.unit = problem->unit;
+    }
+    if (problem->batch || structured != in_place || (b && xg_problem_b_is_a(problem)) ||
+        xg_table_bytes(&key) < XG_RESIDENT_FLOOR_BYTES || key.ld < key.columns)
+        key.at = NULL;
+    return key;
+}
+
+static struct xg_table_entry *entry_of_locked(const struct xg_table_key *key)
+{
+    struct xg_table_entry *entry = xg_table_find(&xg_room.table, key), *oldest;
+    if (entry || (entry = xg_table_add(&xg_room.table, key)))
+        return entry;
+    if (!(oldest = xg_table_oldest(&xg_room.table)))
+        return NULL;
+    xg_room_drop(oldest);
+    xg_table_remove(&xg_room.table, oldest);
+    return xg_table_add(&xg_room.table, key);
+}
+
+/* Of the rows wholly inside its pages: the bytes before and after them may change at any time. */
+static uint64_t fingerprint(const struct xg_table_entry *entry)
+{
+    struct xg_table_key inner = entry->key;
+    const uintptr_t at = (uintptr_t)inner.at, elem_bytes = xg_type_bytes(inner.type);
+    const uintptr_t ld_bytes = (uintptr_t)inner.ld * elem_bytes;
+    const int64_t first = xg_ceil_div((int64_t)(entry->pages.begin - at), (int64_t)ld_bytes);
+    const int64_t end = (int64_t)((entry->pages.end - at) / ld_bytes);
+    if (inner.stored != XG_FULL || end - first < 2)
+        return xg_table_fingerprint(&entry->key, XG_TABLE_WORDS);
+    inner.at = (const char *)inner.at + (size_t)first * ld_bytes;
+    inner.rows = end - first;
+    return xg_table_fingerprint(&inner, XG_TABLE_WORDS);
+}
+
+static void list_rows(const struct xg_table_entry *entry, struct xg_resident_operand *operand)
+{
+    struct xg_table_rows rows = {0, 0};
+    int64_t left = entry->key.rows;
+    operand->row_count = 0;
+    while (xg_table_stale_rows(&xg_room.table, entry, operand->copy, &rows)) {
+        if (operand->row_count == XG_RESIDENT_ROWS) { /* the last range takes all that follow */
+            struct xg_table_rows *last = &operand->rows[XG_RESIDENT_ROWS - 1];
+            left += last->count - (entry->key.rows - last->first);
+            last->count = entry->key.rows - last->first;
+            break;
+        }
+        operand->rows[operand->row_count++] = rows;
+        left -= rows.count;
+    }
+    operand->held_elems = (double)left * (double)entry->key.columns;
+}
+
+/* Takes the entry's copy for this call if it is proved and, if rows are to be sent, unused. */
+static void take_copy_locked(struct xg_table_entry *entry, struct xg_resident_operand *operand)
+{
+    struct xg_table_copy *copy = entry->copies;
+    if (!copy || copy->doomed || copy->filling || (copy->stale_pages && copy->users))
+        return;
+    operand->how = XG_RESIDENT_HELD;
+    operand->copy = copy;
+    operand->claimed = copy->stale_pages > 0;
+    list_rows(entry, operand);
+    copy->users++;
+    copy->filling = operand->claimed;
+    if (operand->claimed)
+        xg_table_copy_clean(&xg_room.table, entry, copy);
+}
+
+/* True if the copy was proved but some of its bytes are others: no kernel that we know does this.
+ */
+static bool is_disproved(const struct xg_table_entry *entry, const struct xg_credit_sight *sight)
+{
+    return entry->credit.armed && sight->changed && entry->copies && !entry->copies->stale_pages;
+}
+
+/* Learns which pages were written. False: that is not known, and the entry was dropped. */
+static bool fetch_locked(struct xg_table_entry *entry)
+{
+    struct xg_pages_range part = entry->pages;
+    if (entry->credit.armed)
+        return xg_room_accept(entry,
+                              xg_pages_fetch(&xg_room.pages, part, xg_table_mark, &xg_room.table));
+    for (int i = 0; xg_table_scout(&xg_room.table, entry, i, &part); i++)
+        if (!xg_room_accept(entry,
+                            xg_pages_fetch(&xg_room.pages, part, xg_table_mark, &xg_room.table)))
+            return false;
+    return true;
+}
+
+static void look_at_locked(struct xg_resident_operand *operand)
+{
+    struct xg_table_entry *entry = entry_of_locked(&operand->key);
+    const bool tracked = entry && (entry->credit.armed || entry->credit.scouted);
+    if (!entry || entry->pages.begin == entry->pages.end) {
+        operand->key.at = NULL;
+        return;
+    }
+    operand->sight.lost = tracked && !fetch_locked(entry);
+    operand->sight.written = tracked ? xg_table_written_share(&xg_room.table, entry) : 0.0;
+    entry->written_pages = 0;
+    const uint64_t now = fingerprint(entry);
+    operand->sight.changed = entry->fingerprint && now != entry->fingerprint;
+    if (!operand->sight.lost && is_disproved(entry, &operand->sight))
+        xg_room_stop("an operand changed without notice of the kernel");
+    else if (!operand->sight.lost)
+        take_copy_locked(entry, operand);
+    entry->fingerprint = now;
+}
+
+/* C is about to be written: pages that are tracked would fault, one by one. */
+static void drop_result_locked(const struct xg_problem *problem)
+{
+    const uintptr_t begin = (uintptr_t)problem->c;
+    const size_t elems = (size_t)((problem->m - 1) * problem->ldc + problem->n);
+    const struct xg_pages_range c = {begin, begin + elems * xg_problem_elem_bytes(problem)};
+    for (struct xg_table_entry *entry = NULL; (entry = xg_table_meeting(&xg_room.table, c, entry));)
+        xg_room_drop(entry);
+}
+
+void xg_resident_look(struct xg_resident_call *call, struct xg_problem *problem)
+{
+    const int saved_errno = errno;
+    *call = (struct xg_resident_call){0};
+    if (xg_room_is_off())
+        return;
+    problem->resident = call;
+    for (int b = 0; b < 2; b++)
+        call->operand[b].key = key_of(problem, b);
+    call->shared =
+        !memcmp(&call->operand[0].key, &call->operand[1].key, sizeof call->operand[0].key);
+    if (call->shared)
+        call->operand[1].key.at = NULL;
+    xg_room_enter();
+    drop_result_locked(problem);
+    for (int b = 0; b < 2 && !xg_room_is_off(); b++)
+        if (call->operand[b].key.at)
+            look_at_locked(&call->operand[b]);
+    xg_room_leave();
+    for (int b = 0; b < 2; b++)
+        problem->held[b] = call->operand[call->shared ? 0 : b].held_elems;
+    errno = saved_errno;
+}
+
+/* --- Settle ---------------------------------------------------------------------------------- */
+
+/* The call no longer uses its copy. sent: all rows that the copy lacked are on the device. */
+static void let_go_locked(struct xg_resident_operand *operand, bool sent)
+{
+    struct xg_table_copy *copy = operand->copy;
+    struct xg_table_entry *entry = xg_table_find(&xg_room.table, &operand->key);
+    if (!copy || !entry)
+        return;
+    if (operand->claimed)
+        copy->filling = false;
+    if (operand->claimed && !sent)
+        xg_table_copy_stale(&xg_room.table, entry, copy);
+    copy->users--;
+    if (copy->doomed && !copy->users)
+        xg_room_remove_copy(entry, copy);
+    operand->copy = NULL;
+    operand->claimed = false;
+    operand->how = XG_RESIDENT_SEND;
+}
+
+static void set_costs_locked(struct xg_table_entry *entry)
+{
+    entry->huge = xg_pages_are_huge(&xg_room.pages, entry->pages);
+    const struct xg_pages_costs *costs = &xg_room.pages.costs[entry->huge];
+    const double pages =
+        (double)((entry->pages.end - entry->pages.begin) / xg_room.table.page_bytes);
+    entry->credit.arm_s = pages * costs->arm_s;
+    entry->credit.disarm_s = pages * costs->disarm_s;
+    entry->credit.miss_s = pages * costs->write_s;
+}
+
+static void settle_locked(struct xg_resident_operand *operand, bool on_gpu)
+{
+    struct xg_table_entry *entry = xg_table_find(&xg_room.table, &operand->key);
+    if (!entry)
+        return;
+    const bool tracked = entry->credit.armed || entry->credit.scouted;
+    if (xg_room.opened && !tracked && entry->credit.run + 1 >= XG_CREDIT_NEED)
+        set_costs_locked(entry);
+    const enum xg_credit_advice advice =
+        xg_credit_use(&xg_room.credit, &entry->credit, &operand->sight);
+    if (advice == XG_CREDIT_DROP || !on_gpu) {
+        let_go_locked(operand, false);
+        if (advice == XG_CREDIT_DROP)
+            xg_room_drop(entry);
+    } else if (operand->gain_s == 0.0) {
+        return;
+    } else if (advice >= XG_CREDIT_SCOUT && !xg_room.opened) {
+        xg_room_open();
+    } else if (advice == XG_CREDIT_SCOUT) {
+        operand->how = XG_RESIDENT_SCOUT;
+    } else if (advice == XG_CREDIT_ARM && !entry->copies) {
+        operand->how = XG_RESIDENT_KEEP;
+    }
+}
+
+void xg_resident_settle(struct xg_resident_call *call, const double gain_s[2], bool on_gpu)
+{
+    const int saved_errno = errno;
+    xg_room_enter();
+    for (int b = 0; b < 2; b++) {
+        struct xg_resident_operand *operand = &call->operand[b];
+        operand->gain_s = fmax(0.0, gain_s[b]);
+        operand->sight.gain_s = operand->gain_s;
+        if (operand->key.at && !xg_room_is_off())
+            settle_locked(operand, on_gpu);
+    }
+    xg_room_leave();
+    errno = saved_errno;
+}
+
+/* --- Begin ----------------------------------------------------------------------------------- */
+
+/* Devices write to memory that CUDA knows. Registered parts are looked for at steps. */
+static bool is_known(const struct xg_dev *dev, const struct xg_table_key *key)
+{
+    enum { STEPS = 64 };
+    const size_t bytes = xg_table_bytes(key);
+    for (int i = 0; i <= STEPS; i++)
+        if (xg_mem_is_known(dev, (const char *)key->at + (bytes - 1) / STEPS * (size_t)i))
+            return true;
+    return xg_mem_is_known(dev, (const char *)key->at + bytes - 1);
+}
+
+static bool arm_all_locked(struct xg_table_entry *entry)
+{
+    if (!xg_room_accept(entry,
+                        xg_pages_arm(&xg_room.pages, entry->pages, xg_table_mark, &xg_room.table)))
+        return false;
+    entry->written_pages = 0;
+    xg_credit_armed(&xg_room.credit, &entry->credit);
+    return true;
+}
+
+static void scout_locked(struct xg_table_entry *entry)
+{
+    struct xg_pages_range block;
+    for (int i = 0; xg_table_scout(&xg_room.table, entry, i, &block); i++)
+        if (!xg_room_accept(entry,
+                            xg_pages_arm(&xg_room.pages, block, xg_table_mark, &xg_room.table)))
+            return;
+    entry->written_pages = 0;
+    xg_credit_scouted(&xg_room.credit, &entry->credit);
+}
+
+/* Arms the operand and gives it the memory. False: it is sent as ever. */
+static bool fill_locked(struct xg_resident_operand *operand, struct xg_room_memory *memory)
+{
+    struct xg_table_entry *entry = xg_table_find(&xg_room.table, &operand->key);
+    struct xg_table_copy *copy;
+    if (!entry || entry->copies || entry->credit.armed || xg_room_is_off() ||
+        !(copy = xg_table_copy_add(&xg_room.table, entry, 0)))
+        return false;
+    copy->held = memory;
+    if (!arm_all_locked(entry)) {
+        if (entry->copies)
+            xg_table_copy_remove(entry, copy);
+        return false;
+    }
+    xg_table_copy_clean(&xg_room.table, entry, copy);
+    copy->users = 1;
+    copy->filling = true;
+    operand->copy = copy;
+    operand->claimed = true;
+    operand->rows[0] = (struct xg_table_rows){0, entry->key.rows};
+    operand->row_count = 1;
+    return true;
+}
+
+static bool fill(struct xg_dev *dev, struct xg_resident_operand *operand)
+{
+    const struct xg_table_key *key = &operand->key;
+    const size_t elems = xg_plan_matrix_elems(key->rows, xg_plan_ld(key->columns));
+    const size_t bytes = elems * xg_type_bytes(key->type);
+    xg_room_enter();
+    bool filled = xg_room_make(dev, operand->gain_s, bytes);
+    xg_room_leave();
+    xg_room_free(dev);
+    struct xg_room_memory *memory = filled ? calloc(1, sizeof *memory) : NULL;
+    if (!memory || xg_mem_dev_reserve(dev, &memory->memory, bytes) != XG_OK) {
+        free(memory);
+        return false;
+    }
+    memory->dev = dev;
+    xg_room_enter();
+    filled = fill_locked(operand, memory);
+    xg_room_leave();
+    if (!filled) {
+        xg_mem_dev_release(dev, &memory->memory);
+        free(memory);
+    }
+    return filled;
+}
+
+static void refuse(const struct xg_resident_operand *operand)
+{
+    xg_room_enter();
+    struct xg_table_entry *entry = xg_table_find(&xg_room.table, &operand->key);
+    if (entry)
+        entry->credit.need = XG_CREDIT_NEVER;
+    xg_room_leave();
+}
+
+static void scout(const struct xg_resident_operand *operand)
+{
+    xg_room_enter();
+    struct xg_table_entry *entry = xg_table_find(&xg_room.table, &operand->key);
+    if (entry && !entry->credit.scouted && !entry->credit.armed && !xg_room_is_off())
+        scout_locked(entry);
+    xg_room_leave();
+}
+
+void xg_resident_begin(struct xg_dev *dev, struct xg_resident_call *call)
+{
+    xg_room_free(dev);
+    for (int b = 0; b < 2; b++) {
+        struct xg_resident_operand *operand = &call->operand[b];
+        const enum xg_resident_how how = operand->how;
+        if (how == XG_RESIDENT_HELD && xg_room_device_of(operand->copy) != dev) {
+            xg_room_enter();
+            let_go_locked(operand, false);
+            xg_room_leave();
+        } else if (how == XG_RESIDENT_SCOUT || how == XG_RESIDENT_KEEP) {
+            operand->how = XG_RESIDENT_SEND;
+            if (is_known(dev, &operand->key))
+                refuse(operand);
+            else if (how == XG_RESIDENT_SCOUT)
+                scout(operand);
+            else if (fill(dev, operand))
+                operand->how = XG_RESIDENT_FILL;
+        }
+    }
+}
+
+const struct xg_resident_operand *xg_resident_stays(const struct xg_resident_call *call, bool b)
+{
+    const struct xg_resident_operand *operand = &call->operand[call->shared ? 0 : b];
+    return operand->how >= XG_RESIDENT_FILL ? operand : NULL;
+}
+
+CUdeviceptr xg_resident_at(const struct xg_resident_operand *operand)
+{
+    return ((const struct xg_room_memory *)operand->copy->held)->memory.ptr;
+}
+
+/* --- End ------------------------------------------------------------------------------------- */
+
+void xg_resident_give_up(struct xg_resident_call *call)
+{
+    xg_room_enter();
+    for (int b = 0; b < 2; b++) {
+        struct xg_resident_operand *operand = &call->operand[b];
+        if (operand->copy)
+            xg_room_drop(xg_table_find(&xg_room.table, &operand->key));
+        let_go_locked(operand, false);
+    }
+    xg_room_leave();
+}
+
+void xg_resident_end(struct xg_resident_call *call, bool sent, double took_s, double saved_s)
+{
+    const int saved_errno = errno;
+    xg_room_enter();
+    for (int b = 0; b < 2; b++)
+        let_go_locked(&call->operand[b], sent);
+    xg_credit_call(&xg_room.credit, took_s, saved_s);
+    xg_room_leave();
+    errno = saved_errno;
+}

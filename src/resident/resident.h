@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* The operands that stay on a device: what a call finds there, and what it leaves there. */
+/*
+ * A call of BLAS goes through look, settle, begin and end, in this order and on one thread; between
+ * look and end its copies on the device can neither be freed nor overwritten by others. An operand
+ * is kept as a whole matrix, laid out as a resident plan has it (xg_plan_ld), whatever its role,
+ * the other operand, and the transposes. A copy is used only if its pages are proved unchanged, and
+ * only by the device that has it; rows that were written are sent again. After any trouble the
+ * operand travels as ever: nothing here can fail a call.
+ *
+ * XGEMM_RESIDENT=auto turns it on. It opens at the first operand that is seen unchanged (5 ms) and
+ * stays off where pages cannot be tracked; doc/explanation/residency.md says where.
+ *
+ * From any thread. One lock is held over a fetch or arming and the marks that it makes; no call of
+ * the driver is made under it.
+ */
+#ifndef XG_RESIDENT_H
+#define XG_RESIDENT_H
+
+#include "base/problem.h"
+#include "device/dev.h"
+#include "resident/credit.h"
+#include "resident/table.h"
+
+/* An operand below this is always sent: its call is short, and it shares its pages with others. */
+enum { XG_RESIDENT_FLOOR_BYTES = 1 << 20 };
+
+/* More ranges of rows than this are sent as one. */
+enum { XG_RESIDENT_ROWS = 32 };
+
+enum xg_resident_how {
+    XG_RESIDENT_SEND,  /* all of it, into the plan's memory */
+    XG_RESIDENT_SCOUT, /* before begin: likewise, after a part of its pages was armed */
+    XG_RESIDENT_KEEP,  /* before begin: all of it, into memory of its own if there is some */
+    XG_RESIDENT_FILL,  /* that memory is there */
+    XG_RESIDENT_HELD,  /* the rows that the device lacks, into such memory */
+};
+
+/* The operands A and B of one call. */
+struct xg_resident_call {
+    struct xg_resident_operand {
+        struct xg_table_key key; /* at == NULL: it is never kept */
+        enum xg_resident_how how;
+        struct xg_table_copy *copy; /* this call's, from look on; NULL: none */
+        bool claimed;               /* no other call uses the copy until these rows were sent */
+        struct xg_table_rows rows[XG_RESIDENT_ROWS]; /* FILL, HELD: what travels, ascending */
+        int row_count;
+        double held_elems; /* of the others */
+        double gain_s;     /* saved if all of it is held */
+        struct xg_credit_sight sight;
+    } operand[2];
+    bool shared; /* B is the same matrix as A and takes A's place; of B nothing else is set */
+};
+
+/* Finds the call's operands, proves the copies and sets problem->held and problem->resident. Pages
+ * of a copy that C overwrites are no longer tracked. */
+void xg_resident_look(struct xg_resident_call *call, struct xg_problem *problem);
+
+/* The call was decided. gain_s: what each operand would save if the device held all of it, or
+ * saves now. If the call stays on the CPU, it needs its copies no longer. */
+void xg_resident_settle(struct xg_resident_call *call, const double gain_s[2], bool on_gpu);
+
+/* The device was chosen: arms and reserves what is to be kept there. The device's context is
+ * current. Afterwards `how` is SEND, FILL or HELD for each operand. */
+void xg_resident_begin(struct xg_dev *dev, struct xg_resident_call *call);
+
+/* The operand, if it is FILL or HELD, and where it is; NULL: it is sent into the plan's memory.
+ * After begin. */
+const struct xg_resident_operand *xg_resident_stays(const struct xg_resident_call *call, bool b);
+CUdeviceptr xg_resident_at(const struct xg_resident_operand *operand);
+
+/* The call cannot use what begin has reserved: its operands are SEND from here on. */
+void xg_resident_give_up(struct xg_resident_call *call);
+
+/* The call has ended. sent: all rows reached the device. took_s: its time; saved_s: what the GPU
+ * saved of the CPU's. */
+void xg_resident_end(struct xg_resident_call *call, bool sent, double took_s, double saved_s);
+
+#endif
