@@ -230,7 +230,7 @@ static void end_held(struct xg_resident_call *held, const struct xg_decision *de
 {
     const double took_s = xg_clock_s() - decision->begin_s;
     const double saved_s = fmax(0.0, decision->cpu_s - took_s) / decision->crowd;
-    xg_resident_end(held, on_gpu, took_s, on_gpu ? saved_s : 0.0);
+    xg_resident_end(held, took_s, on_gpu ? saved_s : 0.0);
 }
 
 static bool compute(const struct xg_call *given, const struct xg_cpu *cpu,
@@ -243,12 +243,13 @@ static bool compute(const struct xg_call *given, const struct xg_cpu *cpu,
     struct xg_call local = *given, *call = &local;
     bool holds = false;
     xg_learnt_open(conf, cpu, shelter);
+    const double begin_s = xg_clock_s();
     if (call->problem) {
         problem = *call->problem;
         call->problem = &problem;
         holds = find_held(conf, shelter, &problem, &held);
     }
-    struct xg_situation now = look(conf, call, cpu, xg_clock_s());
+    struct xg_situation now = look(conf, call, cpu, begin_s);
     xg_learnt_decide(conf, call, &now, shelter, &decision);
 
     struct xg_call_record record = record_of(call, &decision);

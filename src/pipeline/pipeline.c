@@ -318,6 +318,8 @@ static enum xg_status run_problem(struct xg_lane *lane, const struct xg_problem 
     } else if (status != XG_DECLINED) {
         cpu->whole(cpu->ctx);
     }
+    if (problem->resident)
+        xg_resident_release(problem->resident, status == XG_OK);
     xg_runner_fini(&runner);
     xg_plan_fini(&plan);
     if (entered)
@@ -429,6 +431,8 @@ static enum xg_status judge(struct xg_verify *verify, const struct xg_problem *c
     if (!report.wrong)
         return XG_OK;
     tell_wrong(call, result->kernel, &report);
+    if (call->resident)
+        xg_resident_give_up(call->resident);
     xg_verify_restore(verify);
     cpu->whole(cpu->ctx);
     result->tiles_done = 0;

@@ -384,19 +384,27 @@ void xg_resident_give_up(struct xg_resident_call *call)
     xg_room_enter();
     for (int b = 0; b < 2; b++) {
         struct xg_resident_operand *operand = &call->operand[b];
-        if (operand->copy)
-            xg_room_drop(xg_table_find(&xg_room.table, &operand->key));
+        struct xg_table_entry *entry = xg_table_find(&xg_room.table, &operand->key);
+        if (entry)
+            xg_room_drop(entry);
         let_go_locked(operand, false);
     }
     xg_room_leave();
 }
 
-void xg_resident_end(struct xg_resident_call *call, bool sent, double took_s, double saved_s)
+void xg_resident_release(struct xg_resident_call *call, bool sent)
 {
-    const int saved_errno = errno;
     xg_room_enter();
     for (int b = 0; b < 2; b++)
         let_go_locked(&call->operand[b], sent);
+    xg_room_leave();
+}
+
+void xg_resident_end(struct xg_resident_call *call, double took_s, double saved_s)
+{
+    const int saved_errno = errno;
+    xg_resident_release(call, false);
+    xg_room_enter();
     xg_credit_call(&xg_room.credit, took_s, saved_s);
     xg_room_leave();
     errno = saved_errno;

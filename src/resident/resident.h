@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The operands that stay on a device: what a call finds there, and what it leaves there. */
 /*
- * A call of BLAS goes through look, settle, begin and end, in this order and on one thread; between
- * look and end its copies on the device can neither be freed nor overwritten by others. An operand
- * is kept as a whole matrix, laid out as a resident plan has it (xg_plan_ld), whatever its role,
- * the other operand, and the transposes. A copy is used only if its pages are proved unchanged, and
- * only by the device that has it; rows that were written are sent again. After any trouble the
- * operand travels as ever: nothing here can fail a call.
+ * A call of BLAS goes through look, settle, begin, release and end, in this order and on one
+ * thread; one that stays on the CPU through look, settle and end. Between look and release its
+ * copies on the device can neither be freed nor overwritten by others. An operand is kept as a
+ * whole matrix, laid out as a resident plan has it (xg_plan_ld), whatever its role, the other
+ * operand, and the transposes. A copy is used only if its pages are proved unchanged, and only by
+ * the device that has it; rows that were written are sent again. After any trouble the operand
+ * travels as ever: nothing here can fail a call.
  *
  * XGEMM_RESIDENT=auto turns it on. It opens at the first operand that is seen unchanged (5 ms) and
  * stays off where pages cannot be tracked; doc/explanation/residency.md says where.
@@ -69,11 +70,14 @@ void xg_resident_begin(struct xg_dev *dev, struct xg_resident_call *call);
 const struct xg_resident_operand *xg_resident_stays(const struct xg_resident_call *call, bool b);
 CUdeviceptr xg_resident_at(const struct xg_resident_operand *operand);
 
-/* The call cannot use what begin has reserved: its operands are SEND from here on. */
+/* The call no longer uses the copies; sent: all rows that they lacked are on the device. Nothing
+ * between begin and this may leave the call. */
+void xg_resident_release(struct xg_resident_call *call, bool sent);
+
+/* The same for a call that cannot use the copies, or whose result was wrong: they go. */
 void xg_resident_give_up(struct xg_resident_call *call);
 
-/* The call has ended. sent: all rows reached the device. took_s: its time; saved_s: what the GPU
- * saved of the CPU's. */
-void xg_resident_end(struct xg_resident_call *call, bool sent, double took_s, double saved_s);
+/* The call has ended. took_s: its time; saved_s: what the GPU saved of the CPU's. */
+void xg_resident_end(struct xg_resident_call *call, double took_s, double saved_s);
 
 #endif

@@ -358,13 +358,14 @@ static void changed(void)
 /* A tenth of the products follows a change; results become operands; operands share pages. */
 static void random_program(void)
 {
-    enum { MATRICES = 6, PRODUCTS = 400 };
+    enum { MATRICES = 6 };
+    const int products = fx_short() ? 60 : 240;
     uint64_t seed = 3;
     struct matrix pool[MATRICES];
     begin();
     for (int i = 0; i < MATRICES; i++)
         pool[i] = create(i % 2 ? XG_TYPE_D : XG_TYPE_S, COLUMNS, COLUMNS, i, &seed);
-    for (int i = 0; i < PRODUCTS; i++) {
+    for (int i = 0; i < products; i++) {
         const int x = draw(&seed, 3) * draw(&seed, 2), y = draw(&seed, MATRICES);
         const struct matrix *big = &pool[draw(&seed, 4) ? x : y];
         struct matrix thin = pool[(big - pool + 2) % MATRICES];
