@@ -203,6 +203,7 @@ struct doctor_object {
     bool needed;                    /* another object needs it by name */
     bool wanted;                    /* another object imports a name that it defines */
     bool apart;                     /* in a separate namespace: dlmopen */
+    bool leads;                     /* libblastrampoline, whose functions lead to this library */
     struct doctor_names taken;      /* names bound to this library at the end of the run */
     struct doctor_names elsewhere;  /* names bound to another library, past this one */
     char target[DOCTOR_PATH_BYTES]; /* the last of those libraries */

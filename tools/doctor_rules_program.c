@@ -163,7 +163,7 @@ static enum loss loss_of(const struct doctor_facts *facts, const struct doctor_o
         return taken || doctor_names_any(&elf->interposes) ? MKL_PARTLY : MKL_INSIDE;
     /* Julia takes its functions by their handle, whatever else imports them. */
     if (elf->vendor == DOCTOR_VENDOR_TRAMPOLINE)
-        return !taken && (facts->program.julia || !object->wanted) ? BY_TRAMPOLINE : SEEN;
+        return !object->leads && (facts->program.julia || !object->wanted) ? BY_TRAMPOLINE : SEEN;
     /* The bindings of a library's own calls say nothing about calls by other objects. */
     if (offers && is_library(object) && !object->needed && !is_fallback(facts, object) &&
         !is_behind(facts, object))

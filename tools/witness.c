@@ -10,8 +10,8 @@
  *   apart PATH                     mapped executable, but not among those: dlmopen
  *   binding NAME PATH TARGET       the slot through which the object calls NAME holds a function of
  *                                  TARGET ("=": its own definition); a slot without a call so far
- *                                  is not reported. Of libblastrampoline: its function NAME leads
- *                                  to TARGET
+ *                                  is not reported
+ *   forward PATH TARGET            a function of libblastrampoline leads to TARGET
  */
 #include <elf.h>
 #include <errno.h>
@@ -91,16 +91,15 @@ static void tell_bindings(const struct dl_phdr_info *info, const struct shim_tab
 /* Reports where functions of libblastrampoline lead, one of each width of integers. */
 static void tell_forwards(const struct dl_phdr_info *info, const struct shim_tables *tables)
 {
-    static const char *const names[] = {"dgemm_", "dgemm_64_"};
     const ElfW(Sym) *symbol = shim_tables_find(tables, "lbt_get_forward");
     const void *(*get)(const char *name, int32_t width, int32_t f2c);
     if (!symbol)
         return;
     *(void **)&get = shim_tables_address(tables, symbol);
-    for (int i = 0; i < 2; i++) {
-        struct target target = {.address = (uintptr_t)get("dgemm_", 32 * (i + 1), 0)};
-        if (dl_iterate_phdr(visit_target, &target) && strcmp(target.path, path_of(info)) != 0)
-            dprintf(witness.fd, "binding\t%s\t%s\t%s\n", names[i], path_of(info), target.path);
+    for (int32_t width = 32; width <= 64; width += 32) {
+        struct target target = {.address = (uintptr_t)get("dgemm_", width, 0)};
+        if (dl_iterate_phdr(visit_target, &target))
+            dprintf(witness.fd, "forward\t%s\t%s\n", path_of(info), target.path);
     }
 }
 
