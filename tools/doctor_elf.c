@@ -81,7 +81,8 @@ static const char *string_at(const char *strings, size_t strings_bytes, size_t o
 bool doctor_elf_has_names(const struct doctor_elf *elf)
 {
     return doctor_names_any(&elf->imports) || doctor_names_any(&elf->defines) ||
-           doctor_names_any(&elf->inside) || elf->mkl_inside || elf->nameless;
+           doctor_names_any(&elf->inside) || doctor_names_any(&elf->unseen) || elf->mkl_inside ||
+           elf->nameless;
 }
 
 /* Recognises libraries by a function that no other library has. Prefixes and suffixes are those of
@@ -96,7 +97,7 @@ static const struct {
     {"bli_info_get_version_str", DOCTOR_VENDOR_BLIS},
     {"ATL_buildinfo", DOCTOR_VENDOR_ATLAS},
     {"flexiblas_get_version", DOCTOR_VENDOR_FLEXIBLAS},
-    {"lbt_get_config", DOCTOR_VENDOR_TRAMPOLINE},
+    {"lbt_get_forward", DOCTOR_VENDOR_TRAMPOLINE},
 };
 
 static void take_definition(struct doctor_elf *elf, const char *name, int visibility)
@@ -105,6 +106,7 @@ static void take_definition(struct doctor_elf *elf, const char *name, int visibi
     doctor_names_add(&elf->defines, id);
     if (visibility == STV_PROTECTED)
         doctor_names_add(&elf->protects, id);
+    elf->spells |= doctor_names_find_unseen(name) >= 0;
     elf->kit |= strstr(name, "axpy") != NULL || strstr(name, "lamch") != NULL;
     for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
         if (!strncmp(name + (strncmp(name, "scipy_", 6) ? 0 : 6), marks[i].part,
@@ -213,9 +215,10 @@ static void read_symbols(const struct image *image, const struct tables *tables,
         const char *name = string_at(strings, tables->of[DT_STRSZ], symbols[i].st_name);
         if (!name || (symbols[i].st_info >> 4) == STB_LOCAL)
             continue;
-        if (symbols[i].st_shndx == SHN_UNDEF)
+        if (symbols[i].st_shndx == SHN_UNDEF) {
             doctor_names_add(&elf->imports, doctor_names_find(name));
-        else
+            doctor_names_add(&elf->unseen, doctor_names_find_unseen(name));
+        } else
             take_definition(elf, name, symbols[i].st_other & 3);
     }
 }

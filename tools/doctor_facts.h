@@ -58,6 +58,8 @@ struct doctor_elf {
     struct doctor_names interposes; /* of `defines`: its own calls still go through the dynamic
                                      * linker */
     struct doctor_names inside;     /* names inside it that the dynamic linker does not see */
+    struct doctor_names unseen;     /* Fortran names that it imports in MKL's other spellings */
+    bool spells;                    /* exports Fortran names in those spellings */
     bool kit;        /* exports other names of BLAS or LAPACK too, as their libraries do */
     bool mkl_inside; /* contains MKL but is not a library of MKL */
     bool nameless;   /* contains a BLAS or LAPACK although it has none of our names: stripped */
@@ -183,6 +185,7 @@ struct doctor_program {
     char script[DOCTOR_PATH_BYTES];      /* empty: it is not a script */
     char interpreter[DOCTOR_PATH_BYTES]; /* the dynamic linker, or the missing interpreter */
     bool python;
+    bool julia;      /* it loads libjulia */
     bool multiplies; /* it imports, exports or contains one of our names */
     bool lapack;     /* it, or an object that it loads, imports one of our names of LAPACK */
     struct doctor_names inside; /* our names that are linked into it, of BLAS if it imports none of
@@ -200,6 +203,7 @@ struct doctor_object {
     bool needed;                    /* another object needs it by name */
     bool wanted;                    /* another object imports a name that it defines */
     bool apart;                     /* in a separate namespace: dlmopen */
+    bool leads;                     /* libblastrampoline, whose functions lead to this library */
     struct doctor_names taken;      /* names bound to this library at the end of the run */
     struct doctor_names elsewhere;  /* names bound to another library, past this one */
     char target[DOCTOR_PATH_BYTES]; /* the last of those libraries */

@@ -30,6 +30,19 @@ int doctor_names_find(const char *name)
     return slots[slot_of(slots, name)] - 1;
 }
 
+int doctor_names_find_unseen(const char *name)
+{
+    char fortran[64];
+    size_t length = strlen(name);
+    if (length == 0 || length > sizeof fortran - 2)
+        return -1;
+    for (size_t i = 0; i <= length; i++)
+        fortran[i] = name[i] >= 'A' && name[i] <= 'Z' ? (char)(name[i] - 'A' + 'a') : name[i];
+    if (fortran[length - 1] != '_')
+        memcpy(fortran + length, "_", 2);
+    return doctor_names_find(name) < 0 ? doctor_names_find(fortran) : -1;
+}
+
 void doctor_names_add(struct doctor_names *names, int id)
 {
     if (id >= 0)

@@ -17,6 +17,10 @@ struct doctor_names {
 /* The id of a name; -1: the library does not intercept it. Not for several threads at once. */
 int doctor_names_find(const char *name);
 
+/* The id of a Fortran name that MKL also has as `name`, which the library does not intercept: in
+ * capitals, or without the last underscore. -1: none. */
+int doctor_names_find_unseen(const char *name);
+
 /* Adds an id; -1 adds nothing. */
 void doctor_names_add(struct doctor_names *names, int id);
 void doctor_names_join(struct doctor_names *names, const struct doctor_names *others);

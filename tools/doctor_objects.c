@@ -165,6 +165,7 @@ void doctor_objects_finish(const struct doctor_objects *objects, struct doctor_f
         const struct doctor_object *object = &objects->files[i]->object;
         note_file(facts->run.cublas_file, "libcublas.so", object);
         note_file(facts->run.cusolver_file, "libcusolver.so", object);
+        facts->program.julia |= !strncmp(doctor_text_basename(object->path), "libjulia", 8);
         facts->program.lapack |=
             doctor_names_lapack(&object->elf.imports) && !doctor_text_is_library(object->path);
     }

@@ -181,8 +181,9 @@ static void write_object(FILE *out, const struct doctor_facts *facts,
                          const struct doctor_object *object)
 {
     char text[TEXT_BYTES], names[256];
-    bool imports = doctor_names_any(&object->elf.imports);
     struct doctor_names shown = object->elf.imports;
+    doctor_names_join(&shown, &object->elf.unseen);
+    bool imports = doctor_names_any(&shown);
     if (!imports) {
         shown = object->elf.defines;
         doctor_names_join(&shown, &object->elf.inside);

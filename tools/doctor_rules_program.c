@@ -106,6 +106,7 @@ enum loss {
     MKL_PARTLY,
     DEEPBIND,
     SYMBOLIC,
+    BY_TRAMPOLINE,
     BY_HANDLE,
     BY_HANDLE_BESIDE, /* BY_HANDLE in a program of which other calls were seen */
     INSIDE
@@ -130,16 +131,18 @@ static bool is_fallback(const struct doctor_facts *facts, const struct doctor_ob
                    XG_DEFAULT_CPU_BLAS);
 }
 
-/* Whether the object is a library that one in front of it has opened: FlexiBLAS's backend, or a
- * part of MKL behind libmkl_rt. Their calls come through the library in front. */
+/* Whether the object is a library that one in front of it has opened: the library behind
+ * libblastrampoline, FlexiBLAS's backend, or a part of MKL behind libmkl_rt. Their calls come
+ * through the library in front. */
 static bool is_behind(const struct doctor_facts *facts, const struct doctor_object *object)
 {
     for (int i = 0; i < facts->object_count; i++) {
         const struct doctor_object *front = &facts->objects[i];
         enum doctor_vendor vendor = front->elf.vendor;
-        if (front != object && (front->needed || front->wanted) &&
-            (vendor == DOCTOR_VENDOR_FLEXIBLAS ||
-             (vendor == DOCTOR_VENDOR_MKL && object->elf.vendor == DOCTOR_VENDOR_MKL)))
+        bool opens = vendor == DOCTOR_VENDOR_FLEXIBLAS ||
+                     (vendor == DOCTOR_VENDOR_MKL && object->elf.vendor == DOCTOR_VENDOR_MKL);
+        if (front != object &&
+            (vendor == DOCTOR_VENDOR_TRAMPOLINE || (opens && (front->needed || front->wanted))))
             return true;
     }
     return false;
@@ -158,6 +161,9 @@ static enum loss loss_of(const struct doctor_facts *facts, const struct doctor_o
         return defines || doctor_names_any(&elf->imports) ? APART : SEEN;
     if (elf->mkl_inside)
         return taken || doctor_names_any(&elf->interposes) ? MKL_PARTLY : MKL_INSIDE;
+    /* Julia takes its functions by their handle, whatever else imports them. */
+    if (elf->vendor == DOCTOR_VENDOR_TRAMPOLINE)
+        return !object->leads && (facts->program.julia || !object->wanted) ? BY_TRAMPOLINE : SEEN;
     /* The bindings of a library's own calls say nothing about calls by other objects. */
     if (offers && is_library(object) && !object->needed && !is_fallback(facts, object) &&
         !is_behind(facts, object))
@@ -174,10 +180,32 @@ static enum loss loss_of(const struct doctor_facts *facts, const struct doctor_o
     return SEEN;
 }
 
+/* Whether the object calls names that are not intercepted, of a BLAS that has them. */
+static bool is_unseen(const struct doctor_facts *facts, const struct doctor_object *object)
+{
+    if (object->elf.vendor || !doctor_names_any(&object->elf.unseen))
+        return false;
+    for (int i = 0; i < facts->object_count; i++)
+        if (facts->objects[i].elf.vendor && facts->objects[i].elf.spells)
+            return true;
+    return false;
+}
+
 bool doctor_object_is_lost(const struct doctor_facts *facts, const struct doctor_object *object)
 {
     enum loss loss = loss_of(facts, object);
-    return loss != SEEN && loss != MKL_PARTLY && loss != BY_HANDLE_BESIDE;
+    return (loss != SEEN && loss != MKL_PARTLY && loss != BY_HANDLE_BESIDE) ||
+           (is_unseen(facts, object) && !doctor_names_any(&object->elf.imports));
+}
+
+DOCTOR_RULE(find_unseen)
+{
+    for (int i = 0; i < facts->object_count; i++) {
+        char names[DOCTOR_TEXT_BYTES / 4];
+        doctor_names_text(&facts->objects[i].elf.unseen, names, sizeof names);
+        if (is_unseen(facts, &facts->objects[i]))
+            doctor_texts_add(subjects, "%s calls %s", facts->objects[i].path, names);
+    }
 }
 
 DOCTOR_RULE(find_loss)
@@ -311,6 +339,16 @@ const struct doctor_diagnosis doctor_program_diagnoses[] = {
      "functions "
      "from that library's handle (dlsym, Python's ctypes), this library does not see those calls.",
      "No action is needed if all products of the program are listed below."},
+    {"blas.spelling", DOCTOR_MEND, find_unseen, 0,
+     "%s in capitals or without the last underscore, as MKL's headers declare them: this library "
+     "does not intercept these spellings, so it does not see such calls.",
+     "Call the names with the underscore: compile C with -Ddgemm=dgemm_ and so on, and Intel's "
+     "Fortran without -assume nounderscore."},
+    {"blas.trampoline", DOCTOR_MEND, find_loss, BY_TRAMPOLINE,
+     "%s passes calls on through addresses that it keeps, as in Julia: this library does not see "
+     "them.",
+     "Run julia -e 'using Pkg; Pkg.develop(path = \"julia/XGEMM.jl\")' once, in this library's "
+     "source, and begin the program with: using XGEMM."},
     {"blas.inside", DOCTOR_MEND, find_loss, INSIDE,
      "%s contains functions of BLAS or LAPACK of its own, which no other library can replace.",
      "Link it to a shared BLAS and LAPACK."},

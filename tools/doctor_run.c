@@ -193,6 +193,11 @@ static void take_process(struct doctor_run *run, struct doctor_objects *objects,
                 object->apart = true;
         } else if (!strcmp(line, "binding")) {
             take_binding(objects, value);
+        } else if (!strcmp(line, "forward")) {
+            const char *file = strsep(&value, "\t");
+            struct doctor_object *object = doctor_objects_add(objects, file);
+            if (object && value)
+                object->leads |= doctor_text_is_library(value);
         }
     }
 }

@@ -10,7 +10,8 @@
  *   apart PATH                     mapped executable, but not among those: dlmopen
  *   binding NAME PATH TARGET       the slot through which the object calls NAME holds a function of
  *                                  TARGET ("=": its own definition); a slot without a call so far
- * is not reported
+ *                                  is not reported
+ *   forward PATH TARGET            a function of libblastrampoline leads to TARGET
  */
 #include <elf.h>
 #include <errno.h>
@@ -87,6 +88,21 @@ static void tell_bindings(const struct dl_phdr_info *info, const struct shim_tab
     }
 }
 
+/* Reports where functions of libblastrampoline lead, one of each width of integers. */
+static void tell_forwards(const struct dl_phdr_info *info, const struct shim_tables *tables)
+{
+    const ElfW(Sym) *symbol = shim_tables_find(tables, "lbt_get_forward");
+    const void *(*get)(const char *name, int32_t width, int32_t f2c);
+    if (!symbol)
+        return;
+    *(void **)&get = shim_tables_address(tables, symbol);
+    for (int32_t width = 32; width <= 64; width += 32) {
+        struct target target = {.address = (uintptr_t)get("dgemm_", width, 0)};
+        if (dl_iterate_phdr(visit_target, &target))
+            dprintf(witness.fd, "forward\t%s\t%s\n", path_of(info), target.path);
+    }
+}
+
 static int visit(struct dl_phdr_info *info, size_t size_bytes, void *context)
 {
     struct shim_tables tables;
@@ -99,7 +115,9 @@ static int visit(struct dl_phdr_info *info, size_t size_bytes, void *context)
             witness.objects[witness.count++] = (struct object){begin, begin + header->p_memsz};
     }
     dprintf(witness.fd, "object\t%s\n", path_of(info));
-    (void)shim_tables_read(info, &tables); /* the hash table is not needed here */
+    if (shim_tables_read(info, &tables))
+        tell_forwards(info, &tables);
+    /* The rest does not need the hash table. */
     for (int i = 0; i < 2 && tables.symbols && tables.strings; i++)
         tell_bindings(info, &tables, &tables.relocations[i]);
     return 0;

@@ -126,13 +126,16 @@ static void read_gpu(char name[XG_CALIBRATION_NAME_BYTES])
     read_label(path, "Model", name);
 }
 
+/* FlexiBLAS computes with the library that its variable names. */
 static void describe_blas(const char *real, char name[XG_CALIBRATION_NAME_BYTES])
 {
     struct stat status;
     char text[512] = "";
-    if (real && stat(real, &status) == 0)
-        snprintf(text, sizeof text, "%.96s %lld bytes", xg_file_name(real),
-                 (long long)status.st_size);
+    if (real && stat(real, &status) == 0) {
+        const char *behind = strstr(xg_file_name(real), "flexiblas") ? getenv("FLEXIBLAS") : NULL;
+        snprintf(text, sizeof text, "%.96s %lld bytes%s%.64s", xg_file_name(real),
+                 (long long)status.st_size, behind ? " " : "", behind ? xg_file_name(behind) : "");
+    }
     set_name(name, text);
 }
 

@@ -22,7 +22,8 @@ struct xg_calibration_key {
     int threads; /* of the CPU library: from its variables, or all cores of the affinity mask */
     char gpu[XG_CALIBRATION_NAME_BYTES]; /* the first that the system lists */
     char driver[XG_CALIBRATION_NAME_BYTES];
-    char blas[XG_CALIBRATION_NAME_BYTES]; /* real file name, which contains a version, and size */
+    char blas[XG_CALIBRATION_NAME_BYTES]; /* real file name, which contains a version, and size;
+                                           * of FlexiBLAS also $FLEXIBLAS */
 };
 
 /* The same names of the GPU and of its driver alone. */

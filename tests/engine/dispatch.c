@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "scenario.h"
+#include "src/device/dev.h"
 #include "src/dispatch.h"
 #include "src/engine/engine.h"
 #include "src/report/stats.h"
@@ -127,6 +128,43 @@ static void faults(void)
     XT_CHECK(fake.calls(NULL) == calls, "a device that is given up is asked");
     XT_CHECK(fake.faults(NULL) > 0, "no fault struck");
     XT_CHECK(xg_engine_state_get() == XG_ENGINE_NONE, "state %d", xg_engine_state_get());
+}
+
+/* Another program's memory on the device: all that is free but this. */
+static CUdeviceptr crowd(struct xg_dev *dev, size_t left_bytes)
+{
+    size_t free_bytes, total_bytes;
+    CUdeviceptr memory = 0;
+    XT_CHECK(XG_DRV(&dev->drv, cuMemGetInfo, &free_bytes, &total_bytes) == XG_OK);
+    XT_CHECK(XG_DRV(&dev->drv, cuMemAlloc, &memory, free_bytes - left_bytes) == XG_OK);
+    return memory;
+}
+
+/* After the start another program takes the device's memory: the CPU computes. It gives some back:
+ * the GPU computes in smaller tiles. It gives all back: the GPU computes as before. */
+static void crowded(void)
+{
+    const struct fx_shape large = {700, 600, 500, false, false, 1, 0, 0};
+    struct xg_dev *dev;
+    int before;
+    begin();
+    XT_CHECK(xg_engine_wait(xg_conf_get()) == XG_ENGINE_READY);
+    XT_CHECK(xg_engine_hold(0, &dev) && xg_dev_begin(dev, &before) == XG_OK);
+    CUdeviceptr others = crowd(dev, 4096);
+    run(&large, true);
+    run(&large, true);
+    XT_CHECK(XG_DRV(&dev->drv, cuMemFree, others) == XG_OK);
+    others = crowd(dev, 2 << 20);
+    long begun = fake.calls("cuLaunchKernel");
+    run(&large, false);
+    const long tiles = fake.calls("cuLaunchKernel") - begun;
+    XT_CHECK(XG_DRV(&dev->drv, cuMemFree, others) == XG_OK);
+    begun = fake.calls("cuLaunchKernel");
+    run(&large, false);
+    XT_CHECK(fake.calls("cuLaunchKernel") - begun < tiles, "%ld launches, and %ld in small tiles",
+             fake.calls("cuLaunchKernel") - begun, tiles);
+    xg_dev_end(dev, before);
+    xg_engine_let_go(0);
 }
 
 /* The caller gets the bits that the CPU computed. */
@@ -460,6 +498,7 @@ static const struct fx_scenario scenarios[] = {
      "from here on"},
     {"no_memory", faults, "XGEMM_MODE=gpu FAKECUDA_FAIL=cuMemAlloc:1:2:always", "a product failed",
      "from here on"},
+    {"crowded", crowded, "XGEMM_MODE=gpu FAKECUDA_MEM=16777216", "a product failed", NULL},
     {"mode_compare", mode_compare, "XGEMM_MODE=compare", "CPU and GPU compared", "test_sgemm"},
     {"compare_no_room", compare_no_room, "XGEMM_MODE=compare XGEMM_STATS=1 XGEMM_MEM_LIMIT=4096",
      "does not fit device memory", NULL},

@@ -50,6 +50,15 @@ __asm__(".set lbt_number, 0");
 LBT_NAMES(FUNCTION)
 #undef FUNCTION
 
+/* As in the real one, data has the addresses of its functions, which the dynamic linker resolves.
+ */
+#define FUNCTION(name) extern const char name[], name##64_ [];
+LBT_NAMES(FUNCTION)
+#undef FUNCTION
+#define FUNCTION(name) name, name##64_,
+__attribute__((used)) static const char *const exported[] = {LBT_NAMES(FUNCTION)};
+#undef FUNCTION
+
 static struct row {
     const char *name;
     const void **slot, **slot64;

@@ -66,12 +66,24 @@ alternative() {
 each_blas alternative
 case $met in *Debian*) ;; *) lacks "Debian's alternatives" ;; esac
 
-flexiblas=$(real libflexiblas.so)
+flexiblas=$(real libflexiblas.so.3)
+openblas=$(real libopenblas.so.0)
 if [ -n "$flexiblas" ]; then
     # A FlexiBLAS without LAPACK takes the second library.
     calls "FlexiBLAS" "$flexiblas" $lapack -Wl,-rpath,"${flexiblas%/*}"
-    openblas=$(real libopenblas.so.0)
-    [ -z "$openblas" ] || sees "FlexiBLAS" "cblas_dgemm dgemm_" env FLEXIBLAS="$openblas" "$tmp/calls"
+    # Each library behind it, on the GPU and on the CPU; then the same as the CPU library of another program.
+    for behind in NETLIB ${openblas:+"$openblas"}; do
+        for mode in gpu cpu; do
+            sees "FlexiBLAS" "cblas_dgemm dgemm_" env XGEMM_MODE=$mode FLEXIBLAS="$behind" "$tmp/calls"
+        done
+        [ -n "$openblas" ] || continue
+        compile -o "$tmp/under" "$tmp/calls.c" "$openblas" $lapack
+        for mode in gpu cpu; do
+            sees "FlexiBLAS" "cblas_dgemm dgemm_" env XGEMM_MODE=$mode FLEXIBLAS="$behind" XGEMM_VERBOSE=2 \
+                XGEMM_CPU_BLAS="$flexiblas" "$tmp/under"
+            grep -q "dgemm_ of .*libflexiblas.so.3," "$tmp/log" || fail_with "FlexiBLAS is not the CPU library" "$tmp/log"
+        done
+    done
 else
     lacks "FlexiBLAS"
 fi

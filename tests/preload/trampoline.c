@@ -15,6 +15,7 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <sched.h>
 #include <sys/mman.h>
 
 #include "tests/support/threads.h"
@@ -169,11 +170,11 @@ static void test_again(const char *file)
 
 /* --- Threads --------------------------------------------------------------------------------- */
 
-static _Atomic int ended;
+static _Atomic int ended, done;
 
 static void *multiply(void *wrong)
 {
-    while (!ended)
+    for (; !ended; done++)
         *(int *)wrong += !multiplies(LP64) + !multiplies(ILP64);
     return NULL;
 }
@@ -183,6 +184,9 @@ static void test_threads(void)
     enum { THREADS = 6, TURNS = 60 };
     int wrong[THREADS] = {0};
     struct xt_threads threads = xt_threads_start(THREADS, multiply, wrong, sizeof wrong[0]);
+    XT_CHECK(lead(1) > 0, "none is set");
+    for (int begun = done + THREADS; done <= begun;) /* until a product has begun and ended so */
+        sched_yield();
     for (int turn = 0; turn < TURNS; turn++)
         XT_CHECK(lead(turn % 2 == 0) > 0, "turn %d", turn);
     ended = 1;

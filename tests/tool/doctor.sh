@@ -201,6 +201,41 @@ END
         silent run.no-blas
     fi
 done
+# MKL's other spellings; a library of other functions may have the same names.
+for name in sgemm SGEMM sgemm_64; do
+    build libmkl_rt.so $shared '-DDOCTOR_BLAS="default"' -DDOCTOR_KIT -DDOCTOR_NAME=$name
+    build_linked spelled libmkl_rt.so -DDOCTOR_MAIN -DDOCTOR_RUN -DDOCTOR_NAME=$name
+    doctor 1 "$tmp/spelled" own
+    finds blas.spelling "/spelled calls sgemm_[64_]* in capitals"
+    says '"file":"[^"]*/spelled"[^}]*"lost":true'
+    silent run.no-blas
+done
+build libmine.so $shared '-DDOCTOR_BLAS="default"' -DDOCTOR_NAME=sgemm
+build_linked spelled libmine.so -DDOCTOR_MAIN -DDOCTOR_RUN -DDOCTOR_NAME=sgemm
+doctor $wrong "$tmp/spelled" own
+finds run.no-blas
+# Julia calls through libblastrampoline, whose functions its libraries import too, with XGEMM.jl and without it.
+openblas=$(real libopenblas.so.0)
+case ${openblas:+$(uname -m)} in
+x86_64 | aarch64)
+    lbt=libblastrampoline.so.5
+    $CC -O1 -Wall -Werror $shared -iquote "$srcdir" -Wl,-soname,$lbt -o "$tmp/$lbt" "$srcdir/tests/preload/lbt.c" -ldl || exit 99
+    $CC -O1 -Wall -Werror $shared -iquote "$srcdir" -o "$tmp/libjulia.so.1" "$srcdir/tests/preload/trampoline.c" \
+        "$tmp/$lbt" -Wl,-rpath,"$tmp" -ldl || exit 99
+    build_linked libspqr.so $lbt $shared -DDOCTOR_RUN
+    for loads in "" "-L$tmp -l:libspqr.so"; do
+        build_linked julia libjulia.so.1 -Wl,--no-as-needed $loads -Wl,--allow-shlib-undefined -DDOCTOR_MAIN
+        doctor 1 XT_BEHIND="$openblas" "$tmp/julia" handle "$tmp/$lbt"
+        finds blas.trampoline "/$lbt .*using XGEMM"
+        silent blas.dlsym
+        silent run.no-calls
+        doctor $wrong XT_BEHIND="$openblas" XT_SHIM="$XG_SO" XT_LEAD=all "$tmp/julia" handle "$tmp/$lbt"
+        silent blas.trampoline
+        silent blas.dlsym-beside
+        says '"name":"cblas_sgemm","where":"CPU"'
+    done
+    ;;
+esac
 doctor 1 XGEMM_CPU_BLAS="$tmp/libotherblas.so"
 finds setting.cpu-blas libotherblas.so
 # A LAPACK that is linked statically, beside a shared BLAS.
@@ -415,7 +450,6 @@ spins spin.long 'because of GOMP_SPINCOUNT=20000000, on cores'
 doctor $wrong OMP_WAIT_POLICY=passive "$tmp/spinning" own
 silent spin.long
 # OpenBLAS gets a short spin in the program, and doctor sees it, also if the shell preloads.
-openblas=$(real libopenblas.so.0)
 if [ -n "$openblas" ] && [ "$(nproc)" -gt 1 ]; then
     $CC -o "$tmp/openblas" -DDOCTOR_MAIN -DDOCTOR_RUN "$srcdir/tests/tool/doctor.c" "$openblas" -ldl || exit 99
     for preloads in XGEMM_SPIN= LD_PRELOAD="$XG_SO"; do

@@ -136,6 +136,31 @@ static void test_threads(void)
     rmdir(folder);
 }
 
+/* FlexiBLAS computes with the library that its variable names. */
+static void test_behind(void)
+{
+    char folder[] = "/tmp/xg_calibration.XXXXXX", front[64], plain[64];
+    struct xg_calibration_key one, other;
+    if (!mkdtemp(folder))
+        exit(XT_HARD);
+    snprintf(front, sizeof front, "%s/libflexiblas.so.3", folder);
+    snprintf(plain, sizeof plain, "%s/libblas.so.3", folder);
+    fclose(fopen(front, "w"));
+    fclose(fopen(plain, "w"));
+    for (int i = 0; i < 2; i++) {
+        const char *file = i ? plain : front;
+        setenv("FLEXIBLAS", "/lib/libopenblas.so.0", 1);
+        xg_calibration_key_init(&one, 3, file);
+        setenv("FLEXIBLAS", "NETLIB", 1);
+        xg_calibration_key_init(&other, 3, file);
+        XT_CHECK((strcmp(one.blas, other.blas) == 0) == (file == plain), "%s, %s", one.blas,
+                 other.blas);
+        unlink(file);
+    }
+    unsetenv("FLEXIBLAS");
+    rmdir(folder);
+}
+
 /* Files with this machine's own key. */
 static void test_file(void)
 {
@@ -234,6 +259,7 @@ int main(void)
     test_foreign();
     test_path();
     test_threads();
+    test_behind();
     test_file();
     test_fit();
     return xt_done();

@@ -239,6 +239,9 @@ static void provoke_program(void)
     PROVOKE("blas.symbolic", MEND, add_object(); other->elf.defines = NAME;
             other->elf.symbolic = true);
     PROVOKE("blas.dlsym", MEND, add_handle(); facts.run.account.row_count = 0);
+    PROVOKE("blas.spelling", MEND, add_object(); other->elf.unseen = NAME;
+            facts.objects[1].elf.spells = true);
+    PROVOKE("blas.trampoline", MEND, add_handle(); other->elf.vendor = DOCTOR_VENDOR_TRAMPOLINE);
     PROVOKE("blas.inside", MEND, add_object(); other->elf.inside = NAME);
     PROVOKE("blas.slow", NOTE, facts.blas[0].vendor = DOCTOR_VENDOR_OTHER;
             facts.blas[0].threads = 0);
@@ -361,6 +364,12 @@ static void test_neighbours(void)
     COUNT(0, "the BLAS that this library loads itself", add_handle();
           doctor_text_set(other->elf.soname, 256, "%s", XG_DEFAULT_CPU_BLAS));
     COUNT(0, "FlexiBLAS's backend", add_behind(DOCTOR_VENDOR_FLEXIBLAS, DOCTOR_VENDOR_OPENBLAS));
+    COUNT(0, "the BLAS behind libblastrampoline",
+          add_behind(DOCTOR_VENDOR_TRAMPOLINE, DOCTOR_VENDOR_OPENBLAS));
+    COUNT(1, "libblastrampoline in Julia",
+          add_behind(DOCTOR_VENDOR_TRAMPOLINE, DOCTOR_VENDOR_OPENBLAS);
+          facts.program.julia = true);
+    COUNT(0, "a library's own function of such a name", add_object(); other->elf.unseen = NAME);
     COUNT(0, "a part of MKL", add_behind(DOCTOR_VENDOR_MKL, DOCTOR_VENDOR_MKL));
     COUNT(1, "another BLAS beside MKL", add_behind(DOCTOR_VENDOR_MKL, DOCTOR_VENDOR_OPENBLAS));
     COUNT(1, "a BLAS without names in a library", add_object(); other->elf.nameless = true);
@@ -428,6 +437,13 @@ static void test_names(void)
         doctor_names_add(id < SHIM_BLAS_COUNT ? &blas : &set, id);
     }
     XT_CHECK(doctor_names_find("cblas_daxpy") == -1 && doctor_names_find("") == -1, "other names");
+    XT_CHECK(doctor_names_find_unseen("dgemm") == SHIM_ID_dgemm_ &&
+                 doctor_names_find_unseen("DGEMM") == SHIM_ID_dgemm_ &&
+                 doctor_names_find_unseen("zpotrf_64") == SHIM_ID_zpotrf_64_,
+             "MKL's other spellings");
+    XT_CHECK(doctor_names_find_unseen("dgemm_") == -1 && doctor_names_find_unseen("") == -1 &&
+                 doctor_names_find_unseen("daxpy") == -1,
+             "no other spelling");
     XT_CHECK(!doctor_names_blas(&set) && doctor_names_lapack(&set), "LAPACK alone");
     XT_CHECK(doctor_names_blas(&blas) && !doctor_names_lapack(&blas), "BLAS alone");
     XT_CHECK(!doctor_names_meet(&set, &blas) && doctor_names_meet(&set, &all), "common names");
