@@ -485,7 +485,7 @@ class Notebook(unittest.TestCase):
                          [[], ["ZeroDivisionError"], [], [], ["ValueError"], []])
         self.assertRegex(self.printed(cells[2]), r"^xgemm: 3 products(?s:.*)\n  this cell\n"
                          r" +2 sgemm +CPU +2 .* for _ in range\(2\): d = a @ b\n"
-                         r"(?s:.*) 6 sgemm +CPU +1 .* return a @ b\n +all +3 ")
+                         r"(?s:.*) 5 sgemm +CPU +1 .* return a @ b\n +all +3 ")
         self.assertEqual(cells[2].outputs[-1].data["text/plain"], "(512, 96)")
         self.assertRegex(self.printed(cells[3]), r" 1 sgemm +CPU +1 .* a @ b\n")
         self.assertRegex(self.printed(cells[4]), r"this cell\n +1 sgemm +CPU +1 ")

@@ -10,10 +10,8 @@
 
 static void add(const char *symbol, enum xg_place place, double seconds, double predicted_cpu_s)
 {
-    struct xg_call_record record = {.symbol = symbol,
-                                    .place = place,
-                                    .seconds = seconds,
-                                    .predicted_cpu_s = predicted_cpu_s};
+    struct xg_call_record record = {
+        .symbol = symbol, .place = place, .seconds = seconds, .predicted_cpu_s = predicted_cpu_s};
     xg_thread_sums_add(&record);
 }
 
