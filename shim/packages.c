@@ -12,6 +12,7 @@
 #include "src/base/conf.h"
 #include "src/report/account.h"
 #include "src/report/stats.h"
+#include "src/report/thread_sums.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 
@@ -46,4 +47,11 @@ size_t xgemm_account_text(char *to, size_t bytes)
     free(text);
     free(account);
     return length;
+}
+
+/* Returns the sums of this thread's calls (src/report/thread_sums.h); NULL without memory. */
+EXPORTED void *xgemm_account_thread(void);
+void *xgemm_account_thread(void)
+{
+    return xg_thread_sums_own();
 }

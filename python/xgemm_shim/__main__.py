@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Runs `python -m xgemm_shim ARGUMENT...` as `xgemm-run ARGUMENT...`, which replaces this process. This
-Python runs a program that is a Python script, a folder or zip file with __main__.py, -m MODULE, -c CODE or -."""
+Python runs a program that is a Python script, a folder or zip file with __main__.py, -m MODULE, -c CODE or -. With
+--profile it runs the program by _lines.py."""
 import os
 import re
 import shutil
@@ -90,6 +91,18 @@ def _python() -> List[str]:
     return [sys.executable] + _options(given)
 
 
+def _profiled(before: List[str], program: List[str]) -> List[str]:
+    """Returns the arguments for xgemm-run --profile; `before` precedes the program."""
+    if program and program[0][:2] == "-m":
+        program = ["-m"] + ([program[0][2:]] if program[0][2:] else []) + program[1:]
+    elif not program or program[0][:1] == "-" or not _is_script(program[0]) or _is_zip(program[0]):
+        program = []
+    if len(program) < 1 + (program[:1] == ["-m"]) or set(before) & set(_COMMANDS[1:]):
+        print("xgemm_shim: --profile takes a script, a folder or -m MODULE, and no command but run", file=sys.stderr)
+        sys.exit(125)
+    return [word for word in before if word != "--profile"] + _python() + ["-m", "xgemm_shim._lines"] + program
+
+
 def arguments_for_launcher(arguments: List[str]) -> List[str]:
     """Returns the arguments for xgemm-run.
 
@@ -99,6 +112,8 @@ def arguments_for_launcher(arguments: List[str]) -> List[str]:
     ['no-such-script.py', 'a']
     """
     at = _program(arguments)
+    if "--profile" in arguments[:at]:
+        return _profiled(arguments[:at], arguments[at:])
     if at < len(arguments) and sys.executable and (_is_for_python(arguments[at]) or _is_script(arguments[at])):
         return arguments[:at] + _python() + arguments[at:]
     return arguments

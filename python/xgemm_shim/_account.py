@@ -21,7 +21,7 @@ _BYTES = _HEAD.size + _ROWS * _ROW.size + _SHAPES * _SHAPE.size
 
 _NO_SOLVER = "no cuSOLVER here"
 # enum xg_place, enum xg_reason and enum xg_trans, by number (src/base/xg.c).
-_PLACES = ("CPU", "GPU", "both")
+PLACES = ("CPU", "GPU", "both")
 _REASONS = (
     "XGEMM_MODE",
     "too small",
@@ -55,8 +55,10 @@ _OPERATION = re.compile(r"[sdcz](?:ge|sy|he|tr)(?:mmt?|r2k|rk|sm)(?:_batch(?:_st
 _SHAPES_PRINTED = 20
 
 
-def _routine(name: str) -> str:
-    return re.sub("^scipy_", "", name).split("_")[0]
+def operation(name: str) -> str:
+    """Returns the operation of the called function; see Row.operation."""
+    found = _OPERATION.search(name)
+    return found.group() if found else re.sub("^scipy_", "", name).split("_")[0]
 
 
 class Row(NamedTuple):
@@ -83,8 +85,7 @@ class Row(NamedTuple):
         >>> Row("GPU", "cost model", "scipy_dgesv_64_", 1, 1.0, 0.0, 1.0, 0.0).operation
         'dgesv'
         """
-        found = _OPERATION.search(self.name)
-        return found.group() if found else _routine(self.name)
+        return operation(self.name)
 
 
 class Shape(NamedTuple):
@@ -128,7 +129,7 @@ def _rate(flops: float, seconds: float) -> float:
     return flops / seconds * 1e-9 if seconds > 0 else 0.0
 
 
-def _table(head: Tuple[str, ...], left: Tuple[str, ...], rows: List[Tuple[str, ...]]) -> List[str]:
+def table(head: Tuple[str, ...], left: Tuple[str, ...], rows: List[Tuple[str, ...]]) -> List[str]:
     """Returns lines of columns as wide as their longest cells; columns in `left` are left-aligned."""
     widths = [max(map(len, column)) for column in zip(head, *rows)]
     return [
@@ -228,7 +229,7 @@ class Stats:
             "xgemm: %d products, %.3f GFLOP in %.3f s; %d on the GPU, %d on the CPU"
             % (self.calls, self.flops * 1e-9, self.seconds, self.gpu_calls, self.cpu_calls),
         ]
-        lines += _table(
+        lines += table(
             ("where", "why", "name", "operation", "calls", "GFLOP", "GB", "seconds", "GFLOP/s"),
             ("where", "why", "name", "operation"),
             [
@@ -250,7 +251,7 @@ class Stats:
     def _shape_lines(self) -> List[str]:
         longest = sorted(self.shapes, key=lambda shape: -shape.seconds)[:_SHAPES_PRINTED]
         lines = ["  shapes that took longest, of %d (row-major)" % len(self.shapes)]
-        lines += _table(
+        lines += table(
             ("name", "m", "n", "k", "trans", "beta", "where", "kernel", "calls", "mean ms", "GFLOP/s"),
             ("name", "where", "kernel"),
             [
@@ -267,11 +268,11 @@ class Stats:
         return lines
 
 
-def _text(field: bytes) -> str:
+def text(field: bytes) -> str:
     return field.split(b"\0", 1)[0].decode("ascii", "replace")
 
 
-def _word(words: Iterable[str], number: int) -> str:
+def word(words: Iterable[str], number: int) -> str:
     known = tuple(words)
     return known[number] if number < len(known) else "unknown"
 
@@ -297,13 +298,13 @@ def parse(content: bytes) -> Stats:
     stats = Stats(pid=pid, shapes_dropped=dropped, verified=right + wrong, wrong=wrong, unverified=unable)
     rows = content[_HEAD.size : _HEAD.size + row_count * _ROW.size]
     for name, place, reason, *sums in _ROW.iter_unpack(rows):
-        stats.rows.append(Row(_word(_PLACES, place), _word(_REASONS, reason), _text(name), *sums))
+        stats.rows.append(Row(word(PLACES, place), word(_REASONS, reason), text(name), *sums))
     shapes = content[_HEAD.size + _ROWS * _ROW.size :]
     for name, kernel, m, n, k, place, transa, transb, beta_zero, _, *sums in _SHAPE.iter_unpack(shapes):
         if sums[0]:
             stats.shapes.append(
-                Shape(_text(name), m, n, k, _word(_TRANS, transa), _word(_TRANS, transb), bool(beta_zero),
-                      _word(_PLACES, place), _text(kernel), *sums)
+                Shape(text(name), m, n, k, word(_TRANS, transa), word(_TRANS, transb), bool(beta_zero),
+                      word(PLACES, place), text(kernel), *sums)
             )
     return stats
 
@@ -323,3 +324,16 @@ def read() -> Optional[Stats]:
     content = ctypes.create_string_buffer(_BYTES)
     size = function(content, _BYTES)
     return parse(content.raw[:size]) if size else None
+
+
+def thread_sums() -> int:
+    """Returns the address of this thread's sums (src/report/thread_sums.h), which count from now on."""
+    try:
+        function = ctypes.CDLL(None).xgemm_account_thread
+    except AttributeError as error:
+        raise RuntimeError("xgemm_shim and libxgemm_shim.so are of different releases: %s" % error) from None
+    function.restype, function.argtypes = ctypes.c_void_p, ()
+    address: Optional[int] = function()
+    if not address:
+        raise MemoryError
+    return address

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Implements %load_ext xgemm_shim and the cell magic %%xgemm."""
 import ast
+import contextlib
 import io
 import tokenize
 import warnings
-from typing import Any
+from typing import Any, Iterator
 
 from ._enable import enable, enabled, profile, stats
 
@@ -18,10 +19,29 @@ def _is_silenced(source: str) -> bool:
     return code[-1:] == [";"]
 
 
-def _execute(shell: Any, cell: str) -> Any:
-    """Runs the cell in the user's namespace. Returns the value of a last expression if IPython would show it."""
+@contextlib.contextmanager
+def _profile(name: str) -> Iterator[None]:
+    from ._lines import Lines  # not with the package: `python -m xgemm_shim._lines` runs that module
+
+    lines = Lines(name)
+    lines.start()
+    try:
+        yield
+    finally:
+        lines.stop()
+        print(lines)
+
+
+def _execute(shell: Any, cell: str, by_line: bool = False) -> Any:
+    """Runs the cell in the user's namespace. Returns the value of a last expression if IPython would show it. by_line:
+    prints a profile by line."""
     source = shell.transform_cell(cell)
     name = shell.compile.cache(source)
+    with _profile(name) if by_line else contextlib.nullcontext():
+        return _run(shell, source, name)
+
+
+def _run(shell: Any, source: str, name: str) -> Any:
     tree = shell.transform_ast(shell.compile.ast_parse(source, filename=name))
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     exec(shell.compile(tree, name, "exec"), shell.user_ns)
@@ -35,9 +55,9 @@ def load_ipython_extension(ipython: Any) -> None:
     """%load_ext xgemm_shim: calls `enable()`, which warns if it is too late, and registers %%xgemm."""
 
     def xgemm(line: str, cell: str) -> Any:
-        """%%xgemm: runs the cell, and prints where its products ran, and why."""
-        if line.strip():
-            raise ValueError("%%xgemm takes no argument: " + line.strip())
+        """%%xgemm: runs the cell, and prints where its products ran, and why; %%xgemm -l: which lines made them."""
+        if line.strip() not in ("", "-l"):
+            raise ValueError("%%xgemm takes no argument but -l: " + line.strip())
         if not enabled():
             print("xgemm: not enabled; restart the kernel, and begin with %load_ext xgemm_shim")
             return _execute(ipython, cell)
@@ -46,6 +66,8 @@ def load_ipython_extension(ipython: Any) -> None:
         except RuntimeError as error:
             print("xgemm:", error)
             return _execute(ipython, cell)
+        if line.strip():
+            return _execute(ipython, cell, by_line=True)
         block = None
         try:
             with profile() as block:

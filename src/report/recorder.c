@@ -3,6 +3,7 @@
 
 #include "host/tally.h"
 #include "report/stats.h"
+#include "report/thread_sums.h"
 #include "report/trace.h"
 
 /* The time of this thread's recorded calls inside its outermost routine. */
@@ -24,6 +25,7 @@ void xg_recorder_add(const struct xg_call_record *record, double begin_s)
     if (inside)
         recorded_s += record->seconds;
     xg_stats_add(record);
+    xg_thread_sums_add(record);
     xg_trace_add(record, begin_s);
 }
 

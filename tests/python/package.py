@@ -475,6 +475,23 @@ class Notebook(unittest.TestCase):
         self.assertEqual(self.printed(cells[6]), "5 float64 (512, 96)\n")
         self.assertNotEqual(self.printed(cells[8], "stderr") + "".join(self.errors(cells[8])), "")
 
+    def test_lines(self):
+        """%%xgemm -l: lines of the cell, and of a function of an earlier cell."""
+        cells = self.cells("%load_ext xgemm_shim", MULTIPLY + "def f():\n    return a @ b",
+                           "%%xgemm -l\nc = f()\nfor _ in range(2): d = a @ b\nd.shape", "%%xgemm -l\na @ b\n1 / 0",
+                           "%%xgemm -l\n%time e = a @ b", "%%xgemm -l\npass", "%%xgemm -x\npass",
+                           "import sys; print(sys.gettrace())")
+        self.assertEqual([self.errors(cell) for cell in cells[2:]],
+                         [[], ["ZeroDivisionError"], [], [], ["ValueError"], []])
+        self.assertRegex(self.printed(cells[2]), r"^xgemm: 3 products(?s:.*)\n  this cell\n"
+                         r" +2 sgemm +CPU +2 .* for _ in range\(2\): d = a @ b\n"
+                         r"(?s:.*) 5 sgemm +CPU +1 .* return a @ b\n +all +3 ")
+        self.assertEqual(cells[2].outputs[-1].data["text/plain"], "(512, 96)")
+        self.assertRegex(self.printed(cells[3]), r" 1 sgemm +CPU +1 .* a @ b\n")
+        self.assertRegex(self.printed(cells[4]), r"this cell\n +1 sgemm +CPU +1 ")
+        self.assertEqual(self.printed(cells[5]), "xgemm: no products\n")
+        self.assertEqual(self.printed(cells[7]), "None\n")
+
     def test_semicolon(self):
         """A semicolon silences the value as in a cell without the magic."""
         quiet = ("1 + 1;", "1 + 1 ;  # comment", "x = 1\n1 + 1;\n\n# end\n", "'a';", "1; 2;", "(1 +\n1);")

@@ -27,10 +27,13 @@ export XG_ENGINE XG_SOURCE PYTHONPATH PYTHONDONTWRITEBYTECODE OPENBLAS_NUM_THREA
 cd "$tmp" || exit 99
 if "$python" -c 'import pytest' 2>/dev/null; then
     "$python" -m pytest -q -rs -p no:cacheprovider --rootdir "$tmp" \
-        "$XG_SOURCE/tests/python/package.py" "$XG_SOURCE/tests/python/command.py"
+        "$XG_SOURCE/tests/python/package.py" "$XG_SOURCE/tests/python/command.py" "$XG_SOURCE/tests/python/lines.py" ||
+        fail "the package's own tests"
 else
-    "$python" "$XG_SOURCE/tests/python/package.py" -v && "$python" "$XG_SOURCE/tests/python/command.py" -v
-fi || fail "the package's own tests"
+    for file in package command lines; do
+        "$python" "$XG_SOURCE/tests/python/$file.py" -v || fail "the package's own tests: $file.py"
+    done
+fi
 if "$python" -c 'import mypy' 2>/dev/null; then
     (cd "$tmp/site" && "$python" -m mypy --strict --cache-dir=/dev/null -p xgemm_shim) || fail "the types"
 fi
