@@ -283,12 +283,11 @@ static bool fill_locked(struct xg_resident_operand *operand, struct xg_room_memo
     if (!entry || entry->copy || entry->credit.armed || xg_room_is_off() ||
         !(copy = xg_table_copy_add(&xg_room.table, entry)))
         return false;
-    copy->held = memory;
     if (!arm_all_locked(entry)) {
-        if (entry->copy)
-            xg_table_copy_remove(entry);
+        xg_table_copy_remove(entry);
         return false;
     }
+    copy->held = memory;
     xg_table_copy_clean(&xg_room.table, entry, copy);
     copy->users = 1;
     copy->filling = true;

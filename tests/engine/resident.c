@@ -728,6 +728,32 @@ static void stopped(void)
     destroy(&thin);
 }
 
+/* The program closes the tracker's descriptors before the operand's pages are armed. */
+static void close_all(void)
+{
+    for (int fd = STDERR_FILENO + 1; fd < 256; fd++)
+        close(fd);
+}
+
+static void closed(void)
+{
+    uint64_t seed = 22;
+    struct fakecuda fake = fx_fake();
+    begin();
+    const struct matrix big = create(XG_TYPE_S, ROWS, COLUMNS, 0, &seed);
+    const struct matrix thin = create(XG_TYPE_S, COLUMNS, THIN, 0, &seed);
+    XT_CHECK(multiply(&big, false, &thin, false, NULL, &seed));
+    const size_t before = fx_live(&fake).dev;
+    for (int i = 0; i < 8; i++) {
+        before_compute = entry_of(&big) && entry_of(&big)->credit.scouted ? close_all : NULL;
+        XT_CHECK(multiply(&big, false, &thin, false, NULL, &seed));
+    }
+    XT_CHECK(!tracks() && !xg_room.free && fx_live(&fake).dev == before,
+             "%zu allocations, %zu before", fx_live(&fake).dev, before);
+    destroy(&big);
+    destroy(&thin);
+}
+
 /* With alpha = 0, A and B are not read: they may be anywhere. */
 static void unread(void)
 {
@@ -798,6 +824,7 @@ static const struct fx_scenario scenarios[] = {
     {"lost", lost, "XGEMM_MODE=gpu XGEMM_RESIDENT=auto FAKECUDA_DEVICES=2 XGEMM_DEVICES=0,1",
      "one of the GPUs failed", NULL},
     {"stopped", stopped, "XGEMM_MODE=gpu XGEMM_RESIDENT=auto", NULL, NULL},
+    {"closed", closed, "XGEMM_MODE=gpu XGEMM_RESIDENT=auto", NULL, NULL},
     {"unread", unread, "XGEMM_MODE=gpu XGEMM_RESIDENT=auto", NULL, NULL},
     {"small_stack", small_stack, "XGEMM_MODE=gpu XGEMM_RESIDENT=auto", NULL, NULL},
     {"sent", sent, "XGEMM_MODE=gpu XGEMM_RESIDENT=off", NULL, NULL},
