@@ -345,20 +345,23 @@ static void scout(const struct xg_resident_operand *operand)
     xg_room_leave();
 }
 
+static void let_go_elsewhere(const struct xg_dev *dev, struct xg_resident_operand *operand)
+{
+    xg_room_enter();
+    if (xg_room_device_of(operand->copy) != dev)
+        let_go_locked(operand, false);
+    xg_room_leave();
+}
+
 static void begin(struct xg_dev *dev, struct xg_resident_operand *operand)
 {
+    if (operand->copy)
+        let_go_elsewhere(dev, operand);
     const enum xg_resident_how how = operand->how;
-    if (how == XG_RESIDENT_HELD && xg_room_device_of(operand->copy) != dev) {
-        xg_room_enter();
-        let_go_locked(operand, false);
-        xg_room_leave();
-        return;
-    }
-    /* The kernel writes to pages that the driver registers: then some are stale. */
-    if (how == XG_RESIDENT_SEND || (how == XG_RESIDENT_HELD && !operand->claimed))
-        return;
-    if (how != XG_RESIDENT_HELD)
+    if (how == XG_RESIDENT_SCOUT || how == XG_RESIDENT_KEEP)
         operand->how = XG_RESIDENT_SEND;
+    else if (!operand->claimed) /* the kernel writes to pages that the driver registers */
+        return;
     if (is_known(dev, &operand->key))
         refuse(operand);
     else if (how == XG_RESIDENT_SCOUT)

@@ -80,8 +80,7 @@ static void give_back(struct xg_table_copy *copy)
 
 void xg_room_remove_copy(struct xg_table_entry *entry)
 {
-    struct xg_table_copy *copy = entry->copy;
-    give_back(copy);
+    give_back(entry->copy);
     xg_table_copy_remove(entry);
 }
 
