@@ -210,7 +210,8 @@ static size_t device_bytes(void)
 
 /*
  * Finds what the device has of the operands. Before it is ready, nothing can stay there. False: not
- * asked, for small operands, because the answer takes some microseconds and a lock.
+ * asked, for small operands, because the answer takes some microseconds and a lock, nor for a call
+ * that does not read them or whose thread has too little stack for the GPU.
  */
 static bool find_held(const struct xg_conf *conf, struct xg_shelter *shelter,
                       struct xg_problem *problem, struct xg_resident_call *held)
@@ -220,7 +221,7 @@ static bool find_held(const struct xg_conf *conf, struct xg_shelter *shelter,
         xg_engine_state_get() != XG_ENGINE_READY ||
         xg_problem_up_elems(problem) * (double)xg_problem_elem_bytes(problem) <
             XG_RESIDENT_FLOOR_BYTES ||
-        close_shelter(shelter))
+        xg_problem_alpha_zero(problem) || !xg_stack_suffices() || close_shelter(shelter))
         return false;
     xg_resident_look(held, problem);
     return problem->resident != NULL;

@@ -138,6 +138,7 @@ static enum xg_status prepare(struct xg_lane *lane, struct xg_problem *call,
                               const struct xg_route *route, struct xg_plan *plan, bool *splits)
 {
     size_t fixed_bytes = lane->dev->plan_bytes;
+    xg_room_free(lane->dev);
     struct xg_plan_limits limits = {
         .device_bytes = fixed_bytes ? fixed_bytes
                                     : xg_mem_dev_available(lane->dev, &lane->memory) +
@@ -431,7 +432,7 @@ static enum xg_status judge(struct xg_verify *verify, const struct xg_problem *c
     if (!report.wrong)
         return XG_OK;
     tell_wrong(call, result->kernel, &report);
-    if (call->resident)
+    if (call->resident) /* its copies may be wrong */
         xg_resident_give_up(call->resident);
     xg_verify_restore(verify);
     cpu->whole(cpu->ctx);

@@ -13,7 +13,8 @@
 /* --- Look ------------------------------------------------------------------------------------ */
 
 /* A symmetric operand is completed as it is packed, so that a row that was written changes others:
- * it is sent. The triangle of TRMM and TRSM is kept as it was packed. */
+ * it is sent. The triangle of TRMM and TRSM is kept as it was packed. The first and the last row
+ * always travel, because they share pages with others. */
 static struct xg_table_key key_of(const struct xg_problem *problem, bool b)
 {
     const struct xg_extent stored = xg_problem_stored(problem, b);
@@ -23,14 +24,13 @@ static struct xg_table_key key_of(const struct xg_problem *problem, bool b)
                                .rows = stored.rows,
                                .columns = stored.columns,
                                .ld = b ? problem->ldb : problem->lda,
-                               .type = (uint16_t)problem->type};
+                               .type = problem->type};
     if (structured) {
-        key.form = XG_TABLE_PACKED;
         key.stored = (uint16_t)problem->stored;
         key.unit = problem->unit;
     }
     if (problem->batch || structured != in_place || (b && xg_problem_b_is_a(problem)) ||
-        xg_table_bytes(&key) < XG_RESIDENT_FLOOR_BYTES || key.ld < key.columns)
+        xg_table_bytes(&key) < XG_RESIDENT_FLOOR_BYTES || key.ld < key.columns || key.rows < 3)
         key.at = NULL;
     return key;
 }
@@ -47,19 +47,11 @@ static struct xg_table_entry *entry_of_locked(const struct xg_table_key *key)
     return xg_table_add(&xg_room.table, key);
 }
 
-/* Of the rows wholly inside its pages: the bytes before and after them may change at any time. */
-static uint64_t fingerprint(const struct xg_table_entry *entry)
+/* Of the pages wholly inside it: the bytes before and after them may change at any time. */
+static uint64_t fingerprint(const struct xg_table_key *key)
 {
-    struct xg_table_key inner = entry->key;
-    const uintptr_t at = (uintptr_t)inner.at, elem_bytes = xg_type_bytes(inner.type);
-    const uintptr_t ld_bytes = (uintptr_t)inner.ld * elem_bytes;
-    const int64_t first = xg_ceil_div((int64_t)(entry->pages.begin - at), (int64_t)ld_bytes);
-    const int64_t end = (int64_t)((entry->pages.end - at) / ld_bytes);
-    if (inner.stored != XG_FULL || end - first < 2)
-        return xg_table_fingerprint(&entry->key, XG_TABLE_WORDS);
-    inner.at = (const char *)inner.at + (size_t)first * ld_bytes;
-    inner.rows = end - first;
-    return xg_table_fingerprint(&inner, XG_TABLE_WORDS);
+    const size_t page_bytes = xg_room.table.page_bytes;
+    return xg_table_fingerprint(key, xg_pages_inside(key->at, xg_table_bytes(key), page_bytes));
 }
 
 static void list_rows(const struct xg_table_entry *entry, struct xg_resident_operand *operand)
@@ -83,7 +75,7 @@ static void list_rows(const struct xg_table_entry *entry, struct xg_resident_ope
 /* Takes the entry's copy for this call if it is proved and, if rows are to be sent, unused. */
 static void take_copy_locked(struct xg_table_entry *entry, struct xg_resident_operand *operand)
 {
-    struct xg_table_copy *copy = entry->copies;
+    struct xg_table_copy *copy = entry->copy;
     if (!copy || copy->doomed || copy->filling || (copy->stale_pages && copy->users))
         return;
     operand->how = XG_RESIDENT_HELD;
@@ -100,7 +92,7 @@ static void take_copy_locked(struct xg_table_entry *entry, struct xg_resident_op
  */
 static bool is_disproved(const struct xg_table_entry *entry, const struct xg_credit_sight *sight)
 {
-    return entry->credit.armed && sight->changed && entry->copies && !entry->copies->stale_pages;
+    return entry->credit.armed && sight->changed && entry->copy && !entry->copy->stale_pages;
 }
 
 /* Learns which pages were written. False: that is not known, and the entry was dropped. */
@@ -117,18 +109,17 @@ static bool fetch_locked(struct xg_table_entry *entry)
     return true;
 }
 
-static void look_at_locked(struct xg_resident_operand *operand)
+static void look_at_locked(struct xg_resident_operand *operand, uint64_t now)
 {
     struct xg_table_entry *entry = entry_of_locked(&operand->key);
     const bool tracked = entry && (entry->credit.armed || entry->credit.scouted);
-    if (!entry || entry->pages.begin == entry->pages.end) {
+    if (!entry) {
         operand->key.at = NULL;
         return;
     }
     operand->sight.lost = tracked && !fetch_locked(entry);
     operand->sight.written = tracked ? xg_table_written_share(&xg_room.table, entry) : 0.0;
     entry->written_pages = 0;
-    const uint64_t now = fingerprint(entry);
     operand->sight.changed = entry->fingerprint && now != entry->fingerprint;
     if (!operand->sight.lost && is_disproved(entry, &operand->sight))
         xg_room_stop("an operand changed without notice of the kernel");
@@ -143,8 +134,7 @@ static void drop_result_locked(const struct xg_problem *problem)
     const uintptr_t begin = (uintptr_t)problem->c;
     const size_t elems = (size_t)((problem->m - 1) * problem->ldc + problem->n);
     const struct xg_pages_range c = {begin, begin + elems * xg_problem_elem_bytes(problem)};
-    for (struct xg_table_entry *entry = NULL; (entry = xg_table_meeting(&xg_room.table, c, entry));)
-        xg_room_drop(entry);
+    xg_room_drop_meeting(c);
 }
 
 void xg_resident_look(struct xg_resident_call *call, struct xg_problem *problem)
@@ -154,8 +144,13 @@ void xg_resident_look(struct xg_resident_call *call, struct xg_problem *problem)
     if (xg_room_is_off())
         return;
     problem->resident = call;
-    for (int b = 0; b < 2; b++)
+    uint64_t now[2] = {0};
+    for (int b = 0; b < 2; b++) {
         call->operand[b].key = key_of(problem, b);
+        /* Without the lock: a handler of the program may fill these pages, or leave the call. */
+        if (call->operand[b].key.at)
+            now[b] = fingerprint(&call->operand[b].key);
+    }
     call->shared =
         !memcmp(&call->operand[0].key, &call->operand[1].key, sizeof call->operand[0].key);
     if (call->shared)
@@ -164,7 +159,7 @@ void xg_resident_look(struct xg_resident_call *call, struct xg_problem *problem)
     drop_result_locked(problem);
     for (int b = 0; b < 2 && !xg_room_is_off(); b++)
         if (call->operand[b].key.at)
-            look_at_locked(&call->operand[b]);
+            look_at_locked(&call->operand[b], now[b]);
     xg_room_leave();
     for (int b = 0; b < 2; b++)
         problem->held[b] = call->operand[call->shared ? 0 : b].held_elems;
@@ -186,7 +181,7 @@ static void let_go_locked(struct xg_resident_operand *operand, bool sent)
         xg_table_copy_stale(&xg_room.table, entry, copy);
     copy->users--;
     if (copy->doomed && !copy->users)
-        xg_room_remove_copy(entry, copy);
+        xg_room_remove_copy(entry);
     operand->copy = NULL;
     operand->claimed = false;
     operand->how = XG_RESIDENT_SEND;
@@ -206,8 +201,12 @@ static void set_costs_locked(struct xg_table_entry *entry)
 static void settle_locked(struct xg_resident_operand *operand, bool on_gpu)
 {
     struct xg_table_entry *entry = xg_table_find(&xg_room.table, &operand->key);
+    const double elems = (double)operand->key.rows * (double)operand->key.columns;
     if (!entry)
         return;
+    operand->sight.gain_s = operand->gain_s;
+    if (operand->how == XG_RESIDENT_HELD) /* rows that travel save nothing */
+        operand->sight.gain_s *= operand->held_elems / elems;
     const bool tracked = entry->credit.armed || entry->credit.scouted;
     if (xg_room.opened && !tracked && entry->credit.run + 1 >= XG_CREDIT_NEED)
         set_costs_locked(entry);
@@ -223,7 +222,7 @@ static void settle_locked(struct xg_resident_operand *operand, bool on_gpu)
         xg_room_open();
     } else if (advice == XG_CREDIT_SCOUT) {
         operand->how = XG_RESIDENT_SCOUT;
-    } else if (advice == XG_CREDIT_ARM && !entry->copies) {
+    } else if (advice == XG_CREDIT_ARM && !entry->copy) {
         operand->how = XG_RESIDENT_KEEP;
     }
 }
@@ -235,7 +234,6 @@ void xg_resident_settle(struct xg_resident_call *call, const double gain_s[2], b
     for (int b = 0; b < 2; b++) {
         struct xg_resident_operand *operand = &call->operand[b];
         operand->gain_s = fmax(0.0, gain_s[b]);
-        operand->sight.gain_s = operand->gain_s;
         if (operand->key.at && !xg_room_is_off())
             settle_locked(operand, on_gpu);
     }
@@ -282,15 +280,14 @@ static bool fill_locked(struct xg_resident_operand *operand, struct xg_room_memo
 {
     struct xg_table_entry *entry = xg_table_find(&xg_room.table, &operand->key);
     struct xg_table_copy *copy;
-    if (!entry || entry->copies || entry->credit.armed || xg_room_is_off() ||
-        !(copy = xg_table_copy_add(&xg_room.table, entry, 0)))
+    if (!entry || entry->copy || entry->credit.armed || xg_room_is_off() ||
+        !(copy = xg_table_copy_add(&xg_room.table, entry)))
         return false;
-    copy->held = memory;
     if (!arm_all_locked(entry)) {
-        if (entry->copies)
-            xg_table_copy_remove(entry, copy);
+        xg_table_copy_remove(entry);
         return false;
     }
+    copy->held = memory;
     xg_table_copy_clean(&xg_room.table, entry, copy);
     copy->users = 1;
     copy->filling = true;
@@ -326,12 +323,16 @@ static bool fill(struct xg_dev *dev, struct xg_resident_operand *operand)
     return filled;
 }
 
-static void refuse(const struct xg_resident_operand *operand)
+/* Devices may write to it. */
+static void refuse(struct xg_resident_operand *operand)
 {
     xg_room_enter();
     struct xg_table_entry *entry = xg_table_find(&xg_room.table, &operand->key);
-    if (entry)
+    if (entry) {
         entry->credit.need = XG_CREDIT_NEVER;
+        xg_room_drop(entry);
+    }
+    let_go_locked(operand, false);
     xg_room_leave();
 }
 
@@ -344,26 +345,35 @@ static void scout(const struct xg_resident_operand *operand)
     xg_room_leave();
 }
 
+static void let_go_elsewhere(const struct xg_dev *dev, struct xg_resident_operand *operand)
+{
+    xg_room_enter();
+    if (xg_room_device_of(operand->copy) != dev)
+        let_go_locked(operand, false);
+    xg_room_leave();
+}
+
+static void begin(struct xg_dev *dev, struct xg_resident_operand *operand)
+{
+    if (operand->copy)
+        let_go_elsewhere(dev, operand);
+    const enum xg_resident_how how = operand->how;
+    if (how == XG_RESIDENT_SCOUT || how == XG_RESIDENT_KEEP)
+        operand->how = XG_RESIDENT_SEND;
+    else if (!operand->claimed) /* the kernel writes to pages that the driver registers */
+        return;
+    if (is_known(dev, &operand->key))
+        refuse(operand);
+    else if (how == XG_RESIDENT_SCOUT)
+        scout(operand);
+    else if (how == XG_RESIDENT_KEEP && fill(dev, operand))
+        operand->how = XG_RESIDENT_FILL;
+}
+
 void xg_resident_begin(struct xg_dev *dev, struct xg_resident_call *call)
 {
-    xg_room_free(dev);
-    for (int b = 0; b < 2; b++) {
-        struct xg_resident_operand *operand = &call->operand[b];
-        const enum xg_resident_how how = operand->how;
-        if (how == XG_RESIDENT_HELD && xg_room_device_of(operand->copy) != dev) {
-            xg_room_enter();
-            let_go_locked(operand, false);
-            xg_room_leave();
-        } else if (how == XG_RESIDENT_SCOUT || how == XG_RESIDENT_KEEP) {
-            operand->how = XG_RESIDENT_SEND;
-            if (is_known(dev, &operand->key))
-                refuse(operand);
-            else if (how == XG_RESIDENT_SCOUT)
-                scout(operand);
-            else if (fill(dev, operand))
-                operand->how = XG_RESIDENT_FILL;
-        }
-    }
+    for (int b = 0; b < 2; b++)
+        begin(dev, &call->operand[b]);
 }
 
 const struct xg_resident_operand *xg_resident_stays(const struct xg_resident_call *call, bool b)

@@ -17,6 +17,8 @@
 /* Copies may take this part of the device's budget. */
 enum { BUDGET_SHARE = 4 };
 
+static const struct xg_pages_range all_memory = {0, UINTPTR_MAX};
+
 struct xg_room xg_room = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Nothing is kept any more, or ever was; may be read without the lock. */
@@ -63,18 +65,25 @@ bool xg_room_is_off(void)
 
 const struct xg_dev *xg_room_device_of(const struct xg_table_copy *copy)
 {
-    return ((const struct xg_room_memory *)copy->held)->dev;
+    return copy->held ? ((const struct xg_room_memory *)copy->held)->dev : NULL;
 }
 
-void xg_room_remove_copy(struct xg_table_entry *entry, struct xg_table_copy *copy)
+static void give_back(struct xg_table_copy *copy)
 {
     struct xg_room_memory *memory = copy->held;
+    copy->held = NULL;
+    if (!memory)
+        return;
     memory->next = xg_room.free;
     xg_room.free = memory;
-    xg_table_copy_remove(entry, copy);
 }
 
-/* The entry is no longer tracked; copies in use end with their last user. */
+void xg_room_remove_copy(struct xg_table_entry *entry)
+{
+    give_back(entry->copy);
+    xg_table_copy_remove(entry);
+}
+
 void xg_room_drop(struct xg_table_entry *entry)
 {
     if (entry->credit.armed || entry->credit.scouted) {
@@ -82,39 +91,35 @@ void xg_room_drop(struct xg_table_entry *entry)
         xg_pages_disarm(&xg_room.pages, entry->pages);
     }
     entry->credit.run = 0;
-    for (struct xg_table_copy *copy = entry->copies, *next; copy; copy = next) {
-        next = copy->next;
-        copy->doomed = true;
-        if (!copy->users)
-            xg_room_remove_copy(entry, copy);
-    }
+    if (entry->copy && !entry->copy->users)
+        xg_room_remove_copy(entry);
+    else if (entry->copy)
+        entry->copy->doomed = true;
 }
 
-static void drop_meeting(struct xg_pages_range range)
+void xg_room_drop_meeting(struct xg_pages_range range)
 {
     for (struct xg_table_entry *entry = NULL;
          (entry = xg_table_meeting(&xg_room.table, range, entry));)
         xg_room_drop(entry);
 }
 
-/* For ever. */
 void xg_room_stop(const char *why)
 {
-    drop_meeting((struct xg_pages_range){0, UINTPTR_MAX});
+    xg_room_drop_meeting(all_memory);
     xg_pages_close(&xg_room.pages, why);
     atomic_store(&off, true);
     xg_room.untold = why;
 }
 
-/* Drops what a result of arming or fetching says. True: DONE. */
 bool xg_room_accept(struct xg_table_entry *entry, enum xg_pages_result result)
 {
     if (result == XG_PAGES_FOREIGN)
         entry->credit.need = XG_CREDIT_NEVER;
     if (result == XG_PAGES_FOREIGN || result == XG_PAGES_CHANGED)
-        drop_meeting(entry->pages);
+        xg_room_drop_meeting(entry->pages);
     else if (result == XG_PAGES_PINNED)
-        drop_meeting((struct xg_pages_range){0, UINTPTR_MAX});
+        xg_room_drop_meeting(all_memory);
     else if (result == XG_PAGES_GONE)
         xg_room_stop(xg_pages_result_text(result));
     return result == XG_PAGES_DONE;
@@ -132,8 +137,8 @@ void xg_room_open(void)
 /* --- Memory on the device ----------------------------------------------------------------------
  */
 
-/* Frees the memory of the device's copies that are gone. */
-void xg_room_free(struct xg_dev *dev)
+/* able: its context is current. Otherwise the memory ends with the context. */
+static void free_gone(struct xg_dev *dev, bool able)
 {
     struct xg_room_memory *mine = NULL;
     xg_room_enter();
@@ -150,27 +155,35 @@ void xg_room_free(struct xg_dev *dev)
     xg_room_leave();
     while (mine) {
         struct xg_room_memory *next = mine->next;
-        xg_mem_dev_release(dev, &mine->memory);
+        if (able)
+            xg_mem_dev_release(dev, &mine->memory);
         free(mine);
         mine = next;
     }
 }
 
-/* The kept copy of the device that is worth least and that no call uses. */
+void xg_room_free(struct xg_dev *dev)
+{
+    free_gone(dev, true);
+}
+
+/* The next entry after `after` (NULL: the first) that the device has. */
+static struct xg_table_entry *next_kept(const struct xg_dev *dev, struct xg_table_entry *after)
+{
+    while (xg_room.opened && (after = xg_table_meeting(&xg_room.table, all_memory, after)))
+        if (after->copy && xg_room_device_of(after->copy) == dev)
+            return after;
+    return NULL;
+}
+
+/* The one that is worth least, of those that no call uses. */
 static struct xg_table_entry *find_least(const struct xg_dev *dev, double *worth)
 {
     struct xg_table_entry *least = NULL;
-    if (!xg_room.opened)
-        return NULL;
-    for (struct xg_table_entry *entry = NULL;
-         (entry =
-              xg_table_meeting(&xg_room.table, (struct xg_pages_range){0, UINTPTR_MAX}, entry));) {
-        const struct xg_table_copy *copy = entry->copies;
-        if (!copy || copy->users || copy->filling || xg_room_device_of(copy) != dev)
-            continue;
+    for (struct xg_table_entry *entry = NULL; (entry = next_kept(dev, entry));) {
         const double its =
             xg_credit_worth(&xg_room.credit, &entry->credit, (double)xg_table_bytes(&entry->key));
-        if (!least || its < *worth) {
+        if (!entry->copy->users && (!least || its < *worth)) {
             least = entry;
             *worth = its;
         }
@@ -181,21 +194,18 @@ static struct xg_table_entry *find_least(const struct xg_dev *dev, double *worth
 static size_t kept_bytes(const struct xg_dev *dev, bool idle)
 {
     size_t bytes = 0;
-    if (!xg_room.opened)
-        return 0;
-    for (struct xg_table_entry *entry = NULL;
-         (entry =
-              xg_table_meeting(&xg_room.table, (struct xg_pages_range){0, UINTPTR_MAX}, entry));)
-        for (struct xg_table_copy *copy = entry->copies; copy; copy = copy->next)
-            if (xg_room_device_of(copy) == dev && !(idle && (copy->users || copy->filling)))
-                bytes += ((struct xg_room_memory *)copy->held)->memory.bytes;
+    for (struct xg_table_entry *entry = NULL; (entry = next_kept(dev, entry));)
+        if (!idle || !entry->copy->users)
+            bytes += ((struct xg_room_memory *)entry->copy->held)->memory.bytes;
     return bytes;
 }
 
-/* Displaces copies that are worth less until the device's share holds `bytes` more. */
 bool xg_room_make(const struct xg_dev *dev, double gain_s, size_t bytes)
 {
-    while (kept_bytes(dev, false) + bytes > dev->budget_bytes / BUDGET_SHARE) {
+    const size_t share = dev->budget_bytes / BUDGET_SHARE;
+    if (bytes > share)
+        return false;
+    while (kept_bytes(dev, false) + bytes > share) {
         double worth = 0.0;
         struct xg_table_entry *least = find_least(dev, &worth);
         if (!least || !xg_credit_displaces(gain_s, (double)bytes, worth))
@@ -213,8 +223,7 @@ size_t xg_room_idle_bytes(const struct xg_dev *dev)
     return bytes;
 }
 
-/* True if there is memory to free. */
-static bool drop_idle(struct xg_dev *dev)
+bool xg_room_yield(struct xg_dev *dev)
 {
     double worth = 0.0;
     xg_room_enter();
@@ -222,12 +231,6 @@ static bool drop_idle(struct xg_dev *dev)
         xg_room_drop(entry);
     const bool any = xg_room.free != NULL;
     xg_room_leave();
-    return any;
-}
-
-bool xg_room_yield(struct xg_dev *dev)
-{
-    const bool any = drop_idle(dev);
     xg_room_free(dev);
     return any;
 }
@@ -235,12 +238,17 @@ bool xg_room_yield(struct xg_dev *dev)
 void xg_room_leave_device(struct xg_dev *dev)
 {
     int before;
-    if (atomic_load(&dev->hung) || xg_dev_begin(dev, &before) != XG_OK) {
-        drop_idle(dev); /* its memory is lost */
-        return;
+    const bool able = !atomic_load(&dev->hung) && xg_dev_begin(dev, &before) == XG_OK;
+    xg_room_enter();
+    for (struct xg_table_entry *entry = NULL; (entry = next_kept(dev, entry));) {
+        xg_room_drop(entry);
+        if (entry->copy) /* of a call that waits for a lane, and gets none of this device */
+            give_back(entry->copy);
     }
-    xg_room_yield(dev);
-    xg_dev_end(dev, before);
+    xg_room_leave();
+    free_gone(dev, able);
+    if (able)
+        xg_dev_end(dev, before);
 }
 
 const char *xg_room_why_not(void)

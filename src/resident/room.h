@@ -44,8 +44,9 @@ void xg_room_leave(void);
 /* Opens the tracker (5 ms), or turns the room off. */
 void xg_room_open(void);
 
-/* The entry is no longer tracked; copies in use end with their last user. */
+/* The entry is no longer tracked; a copy in use ends with its last user. */
 void xg_room_drop(struct xg_table_entry *entry);
+void xg_room_drop_meeting(struct xg_pages_range range);
 
 /* The same for all entries, for ever. why: a constant. */
 void xg_room_stop(const char *why);
@@ -53,8 +54,9 @@ void xg_room_stop(const char *why);
 /* Drops what a result of arming or fetching the entry's pages says. True: DONE. */
 bool xg_room_accept(struct xg_table_entry *entry, enum xg_pages_result result);
 
+/* NULL: the device was closed. */
 const struct xg_dev *xg_room_device_of(const struct xg_table_copy *copy);
-void xg_room_remove_copy(struct xg_table_entry *entry, struct xg_table_copy *copy);
+void xg_room_remove_copy(struct xg_table_entry *entry);
 
 /* Drops copies that are worth less until a quarter of the device's budget holds `bytes` more. */
 bool xg_room_make(const struct xg_dev *dev, double gain_s, size_t bytes);
@@ -69,7 +71,7 @@ void xg_room_free(struct xg_dev *dev);
 size_t xg_room_idle_bytes(const struct xg_dev *dev);
 bool xg_room_yield(struct xg_dev *dev);
 
-/* The device is about to be closed; no call uses it. Makes the context current itself. */
+/* The device is about to be closed; no call has a lane of it. Makes the context current itself. */
 void xg_room_leave_device(struct xg_dev *dev);
 
 /* For messages: why nothing is kept; NULL: operands are kept, or none was unchanged yet. */

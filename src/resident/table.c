@@ -28,29 +28,30 @@ static uint64_t hash_of(const struct xg_table_key *key)
     return hash | 1;
 }
 
-uint64_t xg_table_fingerprint(const struct xg_table_key *key, int words)
+uint64_t xg_table_fingerprint(const struct xg_table_key *key, struct xg_pages_range pages)
 {
+    enum { WORDS = 64 };
     const size_t elem_bytes = xg_type_bytes(key->type);
-    const char *at[XG_TABLE_WORDS];
+    const char *at[WORDS];
     uint64_t hash = 1, spread = 0;
-    assert(words <= XG_TABLE_WORDS);
-    for (int i = 0; i < words; i++, spread += 0x9e3779b97f4a7c15u) {
+    for (int i = 0; i < WORDS; i++, spread += 0x9e3779b97f4a7c15u) {
         /* Rows from the first to the last; columns are scattered, and the last one is the last. */
-        int64_t row = words > 1 ? (int64_t)((double)(key->rows - 1) * i / (words - 1)) : 0;
+        const int64_t row = (int64_t)((double)(key->rows - 1) * i / (WORDS - 1));
         int64_t column = (int64_t)(spread % (uint64_t)key->columns);
-        if (i == words - 1)
+        if (i == WORDS - 1)
             column = key->columns - 1;
         /* Not in the other triangle, nor on a diagonal of ones: the program may write there. */
         const bool other = key->stored == XG_UPPER ? row > column : row < column;
         const int64_t place =
             key->stored != XG_FULL && other ? column * key->ld + row : row * key->ld + column;
         at[i] = (const char *)key->at + (size_t)place * elem_bytes;
-        if (key->unit && row == column)
+        const uintptr_t first = (uintptr_t)at[i];
+        if ((key->unit && row == column) || first < pages.begin || first + elem_bytes > pages.end)
             at[i] = NULL;
         else
             __builtin_prefetch(at[i]); /* all of them at once: they may be anywhere in memory */
     }
-    for (int i = 0; i < words; i++) {
+    for (int i = 0; i < WORDS; i++) {
         uint64_t element[2] = {0};
         if (at[i])
             memcpy(element, at[i], elem_bytes);
@@ -104,20 +105,13 @@ struct xg_table_entry *xg_table_add(struct xg_table *table, const struct xg_tabl
     return entry;
 }
 
-static bool is_in_use(const struct xg_table_entry *entry)
-{
-    for (const struct xg_table_copy *copy = entry->copies; copy; copy = copy->next)
-        if (copy->users || copy->filling)
-            return true;
-    return false;
-}
-
 struct xg_table_entry *xg_table_oldest(struct xg_table *table)
 {
     struct xg_table_entry *oldest = NULL;
     for (int i = 0; i < XG_TABLE_ENTRIES; i++) {
         struct xg_table_entry *entry = &table->entries[i];
-        if (table->hashes[i] && !is_in_use(entry) && (!oldest || entry->seen < oldest->seen))
+        if (table->hashes[i] && !(entry->copy && entry->copy->users) &&
+            (!oldest || entry->seen < oldest->seen))
             oldest = entry;
     }
     return oldest;
@@ -125,7 +119,7 @@ struct xg_table_entry *xg_table_oldest(struct xg_table *table)
 
 void xg_table_remove(struct xg_table *table, struct xg_table_entry *entry)
 {
-    assert(!entry->copies);
+    assert(!entry->copy);
     table->hashes[entry - table->entries] = 0;
     table->ranges[entry - table->entries] = (struct xg_pages_range){0, 0};
     entry->key = (struct xg_table_key){0};
@@ -143,27 +137,6 @@ struct xg_table_entry *xg_table_meeting(struct xg_table *table, struct xg_pages_
             return entry;
     }
     return NULL;
-}
-
-enum xg_table_state xg_table_state_of(const struct xg_table_entry *entry)
-{
-    enum xg_table_state best = XG_TABLE_ARMED;
-    const int need = entry->credit.need ? entry->credit.need : XG_CREDIT_NEED;
-    if (!entry->credit.armed)
-        return entry->credit.scouted       ? XG_TABLE_SCOUTED
-               : entry->credit.run >= need ? XG_TABLE_CANDIDATE
-                                           : XG_TABLE_SEEN;
-    for (const struct xg_table_copy *copy = entry->copies; copy && best != XG_TABLE_KEPT;
-         copy = copy->next)
-        if (!copy->filling)
-            best = copy->stale_pages ? XG_TABLE_DIRTY : XG_TABLE_KEPT;
-    return best;
-}
-
-const char *xg_table_state_text(enum xg_table_state state)
-{
-    static const char *const texts[] = {"seen", "candidate", "scouted", "armed", "kept", "dirty"};
-    return texts[state];
 }
 
 /* --- Pages ----------------------------------------------------------------------------------- */
@@ -236,26 +209,8 @@ void xg_table_mark(void *of, struct xg_pages_range pages)
         if (table->ranges[i].begin >= pages.end || table->ranges[i].end <= pages.begin)
             continue;
         entry->written_pages += count_armed(table, entry, pages);
-        for (struct xg_table_copy *copy = entry->copies; copy; copy = copy->next)
-            mark_copy(entry, copy, table->page_bytes, common(entry->pages, pages));
-    }
-}
-
-void xg_table_written(struct xg_table *table, const void *at, int64_t lines, size_t bytes,
-                      size_t ld_bytes)
-{
-    const uintptr_t page = table->page_bytes, begin = (uintptr_t)at;
-    if (lines <= 0 || !bytes)
-        return;
-    const struct xg_pages_range all = {begin, begin + (size_t)(lines - 1) * ld_bytes + bytes};
-    if (!xg_table_meeting(table, all, NULL))
-        return;
-    const bool gaps = lines > 1 && ld_bytes >= bytes + page;
-    for (int64_t line = 0; line < (gaps ? lines : 1); line++) {
-        const uintptr_t first = begin + (size_t)line * ld_bytes;
-        const uintptr_t end = gaps ? first + bytes : all.end;
-        xg_table_mark(table,
-                      (struct xg_pages_range){first / page * page, (end + page - 1) / page * page});
+        if (entry->copy)
+            mark_copy(entry, entry->copy, table->page_bytes, common(entry->pages, pages));
     }
 }
 
@@ -266,36 +221,22 @@ static size_t word_count(const struct xg_table *table, const struct xg_table_ent
     return (entry->pages.end - entry->pages.begin) / table->page_bytes / WORD_BITS + 1;
 }
 
-struct xg_table_copy *xg_table_copy_of(const struct xg_table_entry *entry, int device)
-{
-    struct xg_table_copy *copy = entry->copies;
-    while (copy && copy->device != device)
-        copy = copy->next;
-    return copy;
-}
-
-struct xg_table_copy *xg_table_copy_add(const struct xg_table *table, struct xg_table_entry *entry,
-                                        int device)
+struct xg_table_copy *xg_table_copy_add(const struct xg_table *table, struct xg_table_entry *entry)
 {
     const size_t words = word_count(table, entry);
     struct xg_table_copy *copy = calloc(1, sizeof *copy + words * sizeof *copy->stale);
     if (!copy)
         return NULL;
-    copy->next = entry->copies;
-    copy->device = device;
     copy->stale = (uint64_t *)(copy + 1);
-    entry->copies = copy;
+    entry->copy = copy;
     mark_copy(entry, copy, table->page_bytes, entry->pages);
     return copy;
 }
 
-void xg_table_copy_remove(struct xg_table_entry *entry, struct xg_table_copy *copy)
+void xg_table_copy_remove(struct xg_table_entry *entry)
 {
-    struct xg_table_copy **link = &entry->copies;
-    while (*link != copy)
-        link = &(*link)->next;
-    *link = copy->next;
-    free(copy);
+    free(entry->copy);
+    entry->copy = NULL;
 }
 
 void xg_table_copy_clean(const struct xg_table *table, const struct xg_table_entry *entry,

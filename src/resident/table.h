@@ -3,8 +3,8 @@
 /*
  * An entry is one matrix as stored: address, shape, leading dimension and type. The same bytes with
  * another shape have another entry; a page that was written is marked in every copy of it. The
- * table owns its entries and the lists of their copies; a copy's memory on the device is the
- * caller's, and opaque here. Not locked: the caller holds one lock over a fetch (pages.h) and the
+ * table owns its entries and their copies; a copy's memory on the device is the caller's, and
+ * opaque here. Not locked: the caller holds one lock over a fetch (pages.h) and the
  * marks that it makes.
  *
  * The life of an entry, by its credit (credit.h) and copies:
@@ -18,26 +18,21 @@
 #include "resident/credit.h"
 #include "resident/pages.h"
 
-enum { XG_TABLE_ENTRIES = 256, XG_TABLE_WORDS = 64 };
-
-/* How the device has it: as stored, or as packing for a product leaves it. */
-enum xg_table_form { XG_TABLE_RAW, XG_TABLE_PACKED };
+enum { XG_TABLE_ENTRIES = 256 };
 
 /* Without padding: two keys are equal if their bytes are. */
 struct xg_table_key {
     const void *at;
     int64_t rows, columns, ld; /* row-major; ld in elements */
-    uint16_t type, form;       /* enum xg_type, enum xg_table_form */
+    uint32_t type;             /* enum xg_type */
     uint16_t stored, unit; /* enum xg_uplo: the elements that are read; 1: the diagonal is ones */
 };
 
-/* What one device has of an entry. */
+/* What a device has of an entry. */
 struct xg_table_copy {
-    struct xg_table_copy *next; /* of another device */
-    int device;
     int users;            /* calls that compute with it: it may not be freed or overwritten */
-    bool filling, doomed; /* not complete yet; its last user removes it */
-    void *held;           /* its memory and event, the caller's */
+    bool filling, doomed; /* by one of the users; its last user removes it */
+    void *held;           /* its memory, the caller's */
     size_t stale_pages;
     uint64_t *stale; /* a bit for each of the entry's pages: written since it was sent */
 };
@@ -51,7 +46,7 @@ struct xg_table_entry {
     int64_t seen;                /* the number of that sight */
     size_t written_pages; /* armed pages that were written; set to 0 by the caller at each use, and
                            * after arming, which reports all pages */
-    struct xg_table_copy *copies;
+    struct xg_table_copy *copy; /* NULL: none */
 };
 
 struct xg_table {
@@ -73,7 +68,7 @@ struct xg_table_entry *xg_table_find(struct xg_table *table, const struct xg_tab
 /* Adds an entry for a key that find did not find, seen now. NULL: the table is full. */
 struct xg_table_entry *xg_table_add(struct xg_table *table, const struct xg_table_key *key);
 
-/* The least recently seen entry of which no copy is in use or being filled, for the caller to empty
+/* The least recently seen entry whose copy no call uses or fills, for the caller to empty
  * and remove; NULL: there is none. */
 struct xg_table_entry *xg_table_oldest(struct xg_table *table);
 
@@ -85,25 +80,15 @@ void xg_table_remove(struct xg_table *table, struct xg_table_entry *entry);
 struct xg_table_entry *xg_table_meeting(struct xg_table *table, struct xg_pages_range range,
                                         const struct xg_table_entry *after);
 
-enum xg_table_state {
-    XG_TABLE_SEEN,
-    XG_TABLE_CANDIDATE, /* unchanged often enough; the credit does not cover it yet */
-    XG_TABLE_SCOUTED,
-    XG_TABLE_ARMED, /* and a copy is being filled, or none is left */
-    XG_TABLE_KEPT,
-    XG_TABLE_DIRTY, /* kept, but every copy lacks pages */
-};
-enum xg_table_state xg_table_state_of(const struct xg_table_entry *entry);
-const char *xg_table_state_text(enum xg_table_state state);
-
 /* Bytes from the first to the last element. */
 size_t xg_table_bytes(const struct xg_table_key *key);
 
 /*
- * A hash of `words` elements (at most WORDS), spread over the stored ones, the first and the last
- * among them. Equal data has equal hashes; a change of all elements shows, one of a few may not.
+ * A hash of 64 elements, spread over the stored ones, the first and the last among them, without
+ * those outside the pages. Equal data has equal hashes; a change of all elements shows, one of a
+ * few may not.
  */
-uint64_t xg_table_fingerprint(const struct xg_table_key *key, int words);
+uint64_t xg_table_fingerprint(const struct xg_table_key *key, struct xg_pages_range pages);
 
 /* --- Pages ----------------------------------------------------------------------------------- */
 
@@ -114,11 +99,6 @@ void xg_table_mark(void *table, struct xg_pages_range pages);
 /* The share of the entry's armed pages that is in written_pages, at most 1, for the credit. */
 double xg_table_written_share(const struct xg_table *table, const struct xg_table_entry *entry);
 
-/* Marks the pages of a matrix that is about to be written: `lines` lines of `bytes` bytes, ld_bytes
- * apart. Pages between two lines are not marked. */
-void xg_table_written(struct xg_table *table, const void *at, int64_t lines, size_t bytes,
-                      size_t ld_bytes);
-
 /* The pages that a scout arms, in blocks of up to 2 MiB: block 0, 1, ... False: there are no more.
  * Together they are at most a 32nd of the entry's pages, but at least one page. */
 bool xg_table_scout(const struct xg_table *table, const struct xg_table_entry *entry, int block,
@@ -126,13 +106,9 @@ bool xg_table_scout(const struct xg_table *table, const struct xg_table_entry *e
 
 /* --- Copies ---------------------------------------------------------------------------------- */
 
-/* The copy of a device, or NULL. */
-struct xg_table_copy *xg_table_copy_of(const struct xg_table_entry *entry, int device);
-
-/* Adds a copy for a device that has none; all its pages are stale. NULL: there is no memory. */
-struct xg_table_copy *xg_table_copy_add(const struct xg_table *table, struct xg_table_entry *entry,
-                                        int device);
-void xg_table_copy_remove(struct xg_table_entry *entry, struct xg_table_copy *copy);
+/* Adds a copy for an entry that has none; all its pages are stale. NULL: there is no memory. */
+struct xg_table_copy *xg_table_copy_add(const struct xg_table *table, struct xg_table_entry *entry);
+void xg_table_copy_remove(struct xg_table_entry *entry);
 
 /* No page is stale. Called after the pages were armed or fetched, in the same lock, and before the
  * rows are read that were stale: what is written while they are read is then marked again. */

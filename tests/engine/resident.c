@@ -1,139 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Products whose operands stay on the device are right, however the program changes these. Contract
  * 4.6. */
-#include <sys/mman.h>
-
-#include "scenario.h"
-#include "src/dispatch.h"
-#include "src/resident/room.h"
-
-/* The linker puts this function in front of the engine's. */
-static _Atomic uint64_t held_bytes, up_bytes;
-static _Atomic long on_gpu;
-
-enum xg_status __real_xg_engine_compute(const struct xg_call *call, const struct xg_conf *conf,
-                                        const struct xg_cpu *cpu,
-                                        const struct xg_patience *patience,
-                                        struct xg_result *result);
-enum xg_status __wrap_xg_engine_compute(const struct xg_call *call, const struct xg_conf *conf,
-                                        const struct xg_cpu *cpu,
-                                        const struct xg_patience *patience,
-                                        struct xg_result *result);
-
-enum xg_status __wrap_xg_engine_compute(const struct xg_call *call, const struct xg_conf *conf,
-                                        const struct xg_cpu *cpu,
-                                        const struct xg_patience *patience,
-                                        struct xg_result *result)
-{
-    const enum xg_status status = __real_xg_engine_compute(call, conf, cpu, patience, result);
-    held_bytes += result->held_bytes;
-    up_bytes += result->up_bytes;
-    on_gpu += status == XG_OK;
-    return status;
-}
-
-/* --- Matrices of small whole numbers, whose products are exact -------------------------------- */
-
-enum { ROWS = 620, COLUMNS = 600, THIN = 24 };
-
-struct matrix {
-    enum xg_type type;
-    int64_t rows, columns, ld;
-    char *memory; /* mapped; the matrix begins within its first page */
-    size_t bytes;
-    void *at;
-};
-
-static void set(const struct matrix *x, int64_t i, int64_t j, double value)
-{
-    if (x->type == XG_TYPE_S)
-        ((float *)x->at)[i * x->ld + j] = (float)value;
-    else
-        ((double *)x->at)[i * x->ld + j] = value;
-}
-
-static double get(const struct matrix *x, int64_t i, int64_t j)
-{
-    return x->type == XG_TYPE_S ? ((const float *)x->at)[i * x->ld + j]
-                                : ((const double *)x->at)[i * x->ld + j];
-}
-
-static int draw(uint64_t *seed, int below)
-{
-    return (int)(((double)xt_random(seed) + 1) / 2 * below) % below;
-}
-
-static void fill(const struct matrix *x, int64_t first, int64_t count, uint64_t *seed)
-{
-    for (int64_t i = first; i < first + count; i++)
-        for (int64_t j = 0; j < x->columns; j++)
-            set(x, i, j, draw(seed, 9) - 4);
-}
-
-static struct matrix create(enum xg_type type, int64_t rows, int64_t columns, int64_t pad,
-                            uint64_t *seed)
-{
-    struct matrix x = {.type = type, .rows = rows, .columns = columns, .ld = columns + pad};
-    x.bytes = (size_t)(rows * x.ld + 64) * xg_type_bytes(type);
-    x.memory = mmap(NULL, x.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (x.memory == MAP_FAILED)
-        exit(XT_HARD);
-    x.at = x.memory + 16 * (size_t)(pad % 4);
-    fill(&x, 0, rows, seed);
-    return x;
-}
-
-static void destroy(const struct matrix *x)
-{
-    munmap(x->memory, x->bytes);
-}
-
-static void compute_on_cpu(void *ctx)
-{
-    xg_cpu_compute(ctx);
-}
-
-static void compute_part(void *ctx, const struct xg_problem *part)
-{
-    (void)ctx;
-    xg_cpu_compute(part);
-}
-
-/* C = op(A) op(B), and checks some rows of C; false: one is wrong. c NULL: a matrix of its own. */
-static bool multiply(const struct matrix *a, bool transa, const struct matrix *b, bool transb,
-                     const struct matrix *c, uint64_t *seed)
-{
-    const int64_t m = transa ? a->columns : a->rows, k = transa ? a->rows : a->columns;
-    const int64_t n = transb ? b->rows : b->columns;
-    const struct matrix own = c ? *c : create(a->type, m, n, 0, seed);
-    struct xg_problem call = {.type = a->type,
-                              .transa = transa,
-                              .transb = transb,
-                              .m = m,
-                              .n = n,
-                              .k = k,
-                              .alpha = 1,
-                              .a = a->at,
-                              .lda = a->ld,
-                              .b = b->at,
-                              .ldb = b->ld,
-                              .c = own.at,
-                              .ldc = own.ld};
-    const struct xg_cpu cpu = {.whole = compute_on_cpu, .part = compute_part, .ctx = &call};
-    bool right = true;
-    xg_dispatch(&(struct xg_call){.symbol = "test_gemm", .problem = &call}, &cpu);
-    for (int64_t j = 0; j < n; j++)
-        for (int64_t i = draw(seed, 3); i < m; i += 1 + draw(seed, 5)) {
-            double sum = 0;
-            for (int64_t l = 0; l < k; l++)
-                sum +=
-                    (transa ? get(a, l, i) : get(a, i, l)) * (transb ? get(b, j, l) : get(b, l, j));
-            right = right && sum == get(&own, i, j);
-        }
-    if (!c)
-        destroy(&own);
-    return right;
-}
+#include "resident.h"
 
 /* --- What a program does to a matrix -----------------------------------------------------------
  */
@@ -146,25 +14,9 @@ static void *write_row(void *of)
     return NULL;
 }
 
-static void write_element(const struct matrix *x, uint64_t *seed)
-{
-    set(x, draw(seed, (int)x->rows), draw(seed, (int)x->columns), draw(seed, 9) - 4);
-}
-
-static void write_first(const struct matrix *x, uint64_t *seed)
-{
-    set(x, 0, 0, draw(seed, 9) - 4);
-    set(x, x->rows - 1, x->columns - 1, draw(seed, 9) - 4);
-}
-
 static void write_all(const struct matrix *x, uint64_t *seed)
 {
     fill(x, 0, x->rows, seed);
-}
-
-static void write_rows(const struct matrix *x, uint64_t *seed)
-{
-    fill(x, draw(seed, (int)x->rows - 9), 9, seed);
 }
 
 static void write_by_thread(const struct matrix *x, uint64_t *seed)
@@ -210,20 +62,6 @@ enum { CHANGES = sizeof changes / sizeof changes[0] };
 
 /* --- Scenarios ---------------------------------------------------------------------------------
  */
-
-static const struct xg_conf *begin(void)
-{
-    const struct xg_conf *conf = xg_conf_get();
-    fx_fake();
-    XT_CHECK(xg_engine_wait(conf) == XG_ENGINE_READY);
-    return conf;
-}
-
-/* This kernel, or this container, does not track pages: then all operands are sent. */
-static bool tracks(void)
-{
-    return !xg_room_why_not();
-}
 
 /* Operands stay from the fourth product on at the latest; of what stays, only the first and the
  * last row travel. */
@@ -271,47 +109,6 @@ static void squared(void)
     }
     XT_CHECK(!tracks() || held_bytes > 2 * 400 * 400 * 8);
     destroy(&square);
-}
-
-/* C = A B with a triangle of A: B in place for TRMM. False: an element is wrong. */
-static bool multiply_structured(enum xg_op op, enum xg_uplo stored, const struct matrix *a,
-                                uint64_t *seed)
-{
-    const int64_t m = a->rows;
-    const struct matrix b = create(a->type, m, THIN, 0, seed),
-                        c = create(a->type, m, THIN, 0, seed);
-    if (op == XG_OP_TRMM)
-        memcpy(c.at, b.at, (size_t)(m * THIN) * xg_type_bytes(a->type));
-    struct xg_problem call = {.op = op,
-                              .type = a->type,
-                              .structured = XG_OPERAND_A,
-                              .stored = stored,
-                              .m = m,
-                              .n = THIN,
-                              .k = m,
-                              .alpha = 1,
-                              .a = a->at,
-                              .lda = a->ld,
-                              .b = op == XG_OP_TRMM ? c.at : b.at,
-                              .ldb = THIN,
-                              .c = c.at,
-                              .ldc = THIN};
-    const struct xg_cpu cpu = {.whole = compute_on_cpu, .part = compute_part, .ctx = &call};
-    bool right = true;
-    xg_dispatch(&(struct xg_call){.symbol = "test_structured", .problem = &call}, &cpu);
-    for (int64_t i = 0; i < m; i += 1 + draw(seed, 5))
-        for (int64_t j = 0; j < THIN; j++) {
-            double sum = 0;
-            for (int64_t l = 0; l < m; l++) {
-                const bool mine = stored == XG_LOWER ? l <= i : l >= i;
-                if (mine || op == XG_OP_SYMM)
-                    sum += (mine ? get(a, i, l) : get(a, l, i)) * get(&b, l, j);
-            }
-            right = right && sum == get(&c, i, j);
-        }
-    destroy(&b);
-    destroy(&c);
-    return right;
 }
 
 /* A triangle is kept as it is packed, one matrix in two forms; a symmetric matrix is sent. */

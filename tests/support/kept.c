@@ -20,10 +20,9 @@ static void drop(struct kept *kept, struct xg_table_entry *entry)
     if (entry->credit.armed)
         xg_pages_disarm(&kept->pages, entry->pages);
     entry->credit.armed = false;
-    while (entry->copies) {
-        free(entry->copies->held);
-        xg_table_copy_remove(entry, entry->copies);
-    }
+    if (entry->copy)
+        free(entry->copy->held);
+    xg_table_copy_remove(entry);
 }
 
 static void drop_meeting(struct kept *kept, struct xg_pages_range range)
@@ -78,7 +77,7 @@ static bool accept(struct kept *kept, struct xg_table_entry *entry, enum xg_page
 static void send_row(const struct xg_table_entry *entry, int64_t row)
 {
     const size_t bytes = row_bytes(&entry->key);
-    memcpy((char *)entry->copies->held + (size_t)row * bytes, row_at(&entry->key, row), bytes);
+    memcpy((char *)entry->copy->held + (size_t)row * bytes, row_at(&entry->key, row), bytes);
 }
 
 static void send_all(const struct xg_table_entry *entry)
@@ -89,7 +88,7 @@ static void send_all(const struct xg_table_entry *entry)
 
 static void begin_copy(struct kept *kept, struct xg_table_entry *entry)
 {
-    struct xg_table_copy *copy = xg_table_copy_add(&kept->table, entry, 0);
+    struct xg_table_copy *copy = xg_table_copy_add(&kept->table, entry);
     if (!copy)
         exit(XT_HARD);
     copy->held = xt_alloc((size_t)entry->key.rows, row_bytes(&entry->key));
@@ -112,10 +111,10 @@ static void update_copy(struct kept *kept, struct xg_table_entry *entry)
     if (!accept(kept, entry,
                 xg_pages_fetch(&kept->pages, entry->pages, xg_table_mark, &kept->table)))
         return;
-    kept->clean += entry->copies->stale_pages == 0;
-    while (count < 64 && xg_table_stale_rows(&kept->table, entry, entry->copies, &rows))
+    kept->clean += entry->copy->stale_pages == 0;
+    while (count < 64 && xg_table_stale_rows(&kept->table, entry, entry->copy, &rows))
         lacking[count++] = rows;
-    xg_table_copy_clean(&kept->table, entry, entry->copies);
+    xg_table_copy_clean(&kept->table, entry, entry->copy);
     if (count == 64)
         lacking[63].count = entry->key.rows - lacking[63].first;
     for (int i = 0; i < count; i++)
@@ -127,7 +126,7 @@ void kept_send(struct kept *kept, const struct xg_table_key *key)
 {
     struct xg_table_entry *entry = entry_of(kept, key);
     kept->uses++;
-    if (entry->copies)
+    if (entry->copy)
         update_copy(kept, entry);
     else if (entry->pages.begin < entry->pages.end)
         begin_copy(kept, entry);
@@ -138,9 +137,9 @@ long kept_compare(struct kept *kept, const struct xg_table_key *key)
     const struct xg_table_entry *entry = entry_of(kept, key);
     const size_t bytes = row_bytes(key);
     long stale = 0;
-    for (int64_t row = 0; entry->copies && row < key->rows; row++)
+    for (int64_t row = 0; entry->copy && row < key->rows; row++)
         stale +=
-            memcmp((char *)entry->copies->held + (size_t)row * bytes, row_at(key, row), bytes) != 0;
+            memcmp((char *)entry->copy->held + (size_t)row * bytes, row_at(key, row), bytes) != 0;
     kept->stale += stale;
     return stale;
 }
@@ -153,7 +152,8 @@ void kept_use(struct kept *kept, const struct xg_table_key *key)
 
 void kept_written(struct kept *kept, const struct xg_table_key *key)
 {
-    const size_t elem_bytes = xg_type_bytes(key->type);
-    xg_table_written(&kept->table, key->at, key->rows, row_bytes(key),
-                     (size_t)key->ld * elem_bytes);
+    const uintptr_t page = kept->pages.page_bytes, begin = (uintptr_t)key->at;
+    xg_table_mark(&kept->table,
+                  (struct xg_pages_range){begin / page * page,
+                                          (begin + xg_table_bytes(key) + page - 1) / page * page});
 }

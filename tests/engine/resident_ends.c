@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/* What keeps an operand from staying on the device, and what ends its stay. Contract 4.6. */
+#include "resident.h"
+
+/* The bytes before and after an operand's pages may change: that disproves nothing. */
+static void edges(void)
+{
+    uint64_t seed = 12;
+    begin();
+    const bool tracked = tracks();
+    const struct matrix a = create(XG_TYPE_D, 420, 420, 1, &seed);
+    const struct matrix wide = create(XG_TYPE_D, 3, 60000, 1, &seed);
+    const struct matrix thin = create(XG_TYPE_D, 60000, 2, 0, &seed);
+    for (int i = 0; i < 12; i++) {
+        if (i >= 6) {
+            write_first(&a, &seed);
+            set(&wide, 0, 0, i - 9);
+        }
+        XT_CHECK(multiply_structured(XG_OP_TRMM, XG_UPPER, &a, &seed), "product %d", i);
+        XT_CHECK(multiply(&wide, false, &thin, false, NULL, &seed), "product %d", i);
+    }
+    XT_CHECK(!tracked || tracks());
+    destroy(&a);
+    destroy(&wide);
+    destroy(&thin);
+}
+
+/* Credit is earned by rows that do not travel: none of a matrix of one row, nor if each row has a
+ * page that was written. */
+static void wide(void)
+{
+    uint64_t seed = 13;
+    begin();
+    const struct matrix row = create(XG_TYPE_D, 1, 200000, 0, &seed);
+    const struct matrix rows = create(XG_TYPE_D, 8, 40000, 0, &seed);
+    const struct matrix thin = create(XG_TYPE_D, 200000, 2, 0, &seed);
+    struct matrix less = thin;
+    less.rows = rows.columns;
+    for (int i = 0; i < 8; i++) {
+        XT_CHECK(multiply(&row, false, &thin, false, NULL, &seed), "product %d", i);
+        XT_CHECK(multiply(&rows, false, &less, false, NULL, &seed), "product %d", i);
+    }
+    XT_CHECK(!is_kept(&row));
+    XT_CHECK(!tracks() || is_kept(&rows));
+    for (int64_t i = 0; i < rows.rows; i++)
+        set(&rows, i, rows.columns / 2, 1);
+    XT_CHECK(multiply(&rows, false, &less, false, NULL, &seed));
+    XT_CHECK(!is_kept(&rows));
+    destroy(&row);
+    destroy(&rows);
+    destroy(&thin);
+}
+
+/* An operand that is larger than the device's share displaces no other. */
+static void too_large(void)
+{
+    uint64_t seed = 14;
+    begin();
+    const struct matrix big = create(XG_TYPE_D, 1800, COLUMNS, 0, &seed);
+    const struct matrix small = create(XG_TYPE_D, ROWS, COLUMNS, 0, &seed);
+    const struct matrix thin = create(XG_TYPE_D, COLUMNS, THIN, 0, &seed);
+    for (int i = 0; i < 16; i++) {
+        XT_CHECK(multiply(i < 5 ? &small : &big, false, &thin, false, NULL, &seed), "product %d",
+                 i);
+        XT_CHECK(i < 4 || !tracks() || is_kept(&small), "product %d", i);
+    }
+    destroy(&big);
+    destroy(&small);
+    destroy(&thin);
+}
+
+/* A copy that is damaged on the device makes one wrong product, not all that follow. */
+static void damaged(void)
+{
+    uint64_t seed = 15;
+    void *(*device_memory)(CUdeviceptr, size_t, const char *);
+    begin();
+    if (!fakecuda_symbol(dlopen("libcuda.so.1", RTLD_NOW), "fakecuda_device_memory",
+                         &device_memory))
+        exit(XT_HARD);
+    const struct matrix big = create(XG_TYPE_S, ROWS, COLUMNS, 0, &seed);
+    const struct matrix thin = create(XG_TYPE_S, COLUMNS, THIN, 0, &seed);
+    for (int i = 0; i < 12; i++) {
+        if (i == 6 && is_kept(&big)) {
+            const struct xg_room_memory *memory = entry_of(&big)->copy->held;
+            memset(device_memory(memory->memory.ptr + 4096, 4096, "damaged"), 1, 4096);
+        }
+        XT_CHECK(multiply(&big, false, &thin, false, NULL, &seed), "product %d", i);
+    }
+    XT_CHECK(on_gpu == (tracks() ? 11 : 12), "%ld on the GPU", on_gpu);
+    destroy(&big);
+    destroy(&thin);
+}
+
+/* The program registers a part of a kept operand, to which devices may write from then on. */
+static void registered(void)
+{
+    uint64_t seed = 16;
+    begin();
+    const struct matrix big = create(XG_TYPE_S, ROWS, COLUMNS, 0, &seed);
+    const struct matrix thin = create(XG_TYPE_S, COLUMNS, THIN, 0, &seed);
+    for (int i = 0; i < 10; i++) {
+        if (i == 6) {
+            cuda_knows = (char *)big.at + big.bytes / 2;
+            write_element(&big, &seed); /* the kernel writes to the pages that it pins */
+        }
+        XT_CHECK(multiply(&big, false, &thin, false, NULL, &seed), "product %d", i);
+        XT_CHECK(!tracks() || i < 4 || is_kept(&big) == (i < 6), "product %d", i);
+    }
+    destroy(&big);
+    destroy(&thin);
+}
+
+/* The device is lost while a call that has found its operand there waits for a lane: the other
+ * device gets the operand. */
+static void lose_first(void)
+{
+    uint64_t seed = 17;
+    struct fakecuda fake = fx_fake();
+    const struct matrix x = create(XG_TYPE_S, 64, 64, 0, &seed);
+    fake.fail("exec", 1, 719, FAKECUDA_ONCE);
+    XT_CHECK(multiply(&x, false, &x, false, NULL, &seed));
+    fake.fail("exec", 1, 0, FAKECUDA_ONCE);
+    destroy(&x);
+}
+
+static void lost(void)
+{
+    uint64_t seed = 18;
+    begin();
+    const struct matrix big = create(XG_TYPE_S, ROWS, COLUMNS, 0, &seed);
+    const struct matrix thin = create(XG_TYPE_S, COLUMNS, THIN, 0, &seed);
+    for (int i = 0; i < 12; i++) {
+        before_compute = i == 6 ? lose_first : NULL;
+        XT_CHECK(multiply(&big, false, &thin, false, NULL, &seed), "product %d", i);
+    }
+    held_bytes = 0;
+    XT_CHECK(multiply(&big, false, &thin, false, NULL, &seed));
+    XT_CHECK(!tracks() || held_bytes > 0);
+    destroy(&big);
+    destroy(&thin);
+}
+
+/* Tracking ends while a call uses a copy: the next product frees its memory. */
+static void stop(void)
+{
+    xg_room_enter();
+    xg_room_stop("the test ends it");
+    xg_room_leave();
+}
+
+static void stopped(void)
+{
+    uint64_t seed = 19;
+    struct fakecuda fake = fx_fake();
+    begin();
+    const struct matrix big = create(XG_TYPE_S, ROWS, COLUMNS, 0, &seed);
+    const struct matrix thin = create(XG_TYPE_S, COLUMNS, THIN, 0, &seed);
+    XT_CHECK(multiply(&big, false, &thin, false, NULL, &seed));
+    const size_t before = fx_live(&fake).dev;
+    for (int i = 0; i < 8; i++) {
+        before_compute = i == 6 ? stop : NULL;
+        XT_CHECK(multiply(&big, false, &thin, false, NULL, &seed));
+    }
+    XT_CHECK(fx_live(&fake).dev == before, "%zu allocations, %zu before", fx_live(&fake).dev,
+             before);
+    destroy(&big);
+    destroy(&thin);
+}
+
+/* The program closes the tracker's descriptors before the operand's pages are armed. */
+static void close_all(void)
+{
+    for (int fd = STDERR_FILENO + 1; fd < 256; fd++)
+        close(fd);
+}
+
+static void closed(void)
+{
+    uint64_t seed = 22;
+    struct fakecuda fake = fx_fake();
+    begin();
+    const struct matrix big = create(XG_TYPE_S, ROWS, COLUMNS, 0, &seed);
+    const struct matrix thin = create(XG_TYPE_S, COLUMNS, THIN, 0, &seed);
+    XT_CHECK(multiply(&big, false, &thin, false, NULL, &seed));
+    const size_t before = fx_live(&fake).dev;
+    for (int i = 0; i < 8; i++) {
+        before_compute = entry_of(&big) && entry_of(&big)->credit.scouted ? close_all : NULL;
+        XT_CHECK(multiply(&big, false, &thin, false, NULL, &seed));
+    }
+    XT_CHECK(!tracks() && !xg_room.free && fx_live(&fake).dev == before,
+             "%zu allocations, %zu before", fx_live(&fake).dev, before);
+    destroy(&big);
+    destroy(&thin);
+}
+
+/* With alpha = 0, A and B are not read: they may be anywhere. */
+static void unread(void)
+{
+    static double c[1000 * 4];
+    begin();
+    struct xg_problem call = {.type = XG_TYPE_D,
+                              .m = 1000,
+                              .n = 4,
+                              .k = 1000,
+                              .a = (void *)64, // NOLINT
+                              .lda = 1000,
+                              .b = (void *)64, // NOLINT
+                              .ldb = 4,
+                              .c = c,
+                              .ldc = 4};
+    const struct xg_cpu cpu = {.whole = compute_on_cpu, .part = compute_part, .ctx = &call};
+    xg_dispatch(&(struct xg_call){.symbol = "test_gemm", .problem = &call}, &cpu);
+    XT_CHECK(on_gpu == 0);
+}
+
+static void *multiply_on_small_stack(void *of)
+{
+    uint64_t seed = 20;
+    const struct matrix *x = of;
+    return multiply(&x[0], false, &x[1], false, NULL, &seed) ? NULL : of;
+}
+
+/* A thread whose stack is too small for the GPU asks nothing of the tracker. */
+static void small_stack(void)
+{
+    uint64_t seed = 21;
+    pthread_attr_t attributes;
+    pthread_t thread;
+    void *wrong = NULL;
+    begin();
+    const struct matrix x[2] = {create(XG_TYPE_S, ROWS, COLUMNS, 0, &seed),
+                                create(XG_TYPE_S, COLUMNS, THIN, 0, &seed)};
+    pthread_attr_init(&attributes);
+    XT_CHECK(!pthread_attr_setstacksize(&attributes, 64 << 10));
+    for (int i = 0; i < 5; i++)
+        XT_CHECK(!pthread_create(&thread, &attributes, multiply_on_small_stack, (void *)x) &&
+                 !pthread_join(thread, &wrong) && !wrong);
+    XT_CHECK(!entry_of(&x[0]) && on_gpu == 0);
+    destroy(&x[0]);
+    destroy(&x[1]);
+}
+
+static const struct fx_scenario scenarios[] = {
+    {"edges", edges, "XGEMM_MODE=gpu XGEMM_RESIDENT=auto", NULL, NULL},
+    {"wide", wide, "XGEMM_MODE=gpu XGEMM_RESIDENT=auto", NULL, NULL},
+    {"too_large", too_large, "XGEMM_MODE=gpu XGEMM_RESIDENT=auto XGEMM_MEM_LIMIT=32M", NULL, NULL},
+    {"damaged", damaged, "XGEMM_MODE=gpu XGEMM_RESIDENT=auto XGEMM_VERIFY=1",
+     "the GPU computed a wrong product", NULL},
+    {"registered", registered, "XGEMM_MODE=gpu XGEMM_RESIDENT=auto", NULL, NULL},
+    {"lost", lost, "XGEMM_MODE=gpu XGEMM_RESIDENT=auto FAKECUDA_DEVICES=2 XGEMM_DEVICES=0,1",
+     "one of the GPUs failed", NULL},
+    {"stopped", stopped, "XGEMM_MODE=gpu XGEMM_RESIDENT=auto", NULL, NULL},
+    {"closed", closed, "XGEMM_MODE=gpu XGEMM_RESIDENT=auto", NULL, NULL},
+    {"unread", unread, "XGEMM_MODE=gpu XGEMM_RESIDENT=auto", NULL, NULL},
+    {"small_stack", small_stack, "XGEMM_MODE=gpu XGEMM_RESIDENT=auto", NULL, NULL},
+};
+
+FX_SCENARIO_MAIN(scenarios)
