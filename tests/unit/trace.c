@@ -119,7 +119,7 @@ static const char ends[] =
     "\"flops\":100663296,\"operand_bytes\":589824,\"result_bytes\":2097152,\"trans\":\"NT\","
     "\"beta\":0.5,\"place\":\"GPU\",\"reason\":\"cost model\",\"kernel\":\"vectorized\","
     "\"predicted_cpu_us\":2500.000,\"predicted_gpu_us\":1.000,\"waited_us\":20.000,"
-    "\"up_bytes\":600000000000,\"down_bytes\":2097152}},\n";
+    "\"up_bytes\":600000000000,\"down_bytes\":2097152,\"held_bytes\":0}},\n";
 
 static void test_event(void)
 {
