@@ -6,6 +6,7 @@
 #include "engine/presence.h"
 
 #include "base/log.h"
+#include "resident/resident.h"
 
 enum xg_engine_state xg_engine_state_get(void)
 {
@@ -93,4 +94,20 @@ enum xg_status xg_engine_compute(const struct xg_call *call, const struct xg_con
     (void)call, (void)conf, (void)cpu, (void)patience;
     *result = (struct xg_result){0};
     return XG_DECLINED;
+}
+
+/* Nothing can stay on a device: no call is looked at, because the engine is never ready. */
+void xg_resident_look(struct xg_resident_call *call, struct xg_problem *problem)
+{
+    (void)call, (void)problem;
+}
+
+void xg_resident_settle(struct xg_resident_call *call, const double gain_s[2], bool on_gpu)
+{
+    (void)call, (void)gain_s, (void)on_gpu;
+}
+
+void xg_resident_end(struct xg_resident_call *call, double took_s, double saved_s)
+{
+    (void)call, (void)took_s, (void)saved_s;
 }
