@@ -209,12 +209,14 @@ static size_t device_bytes(void)
 }
 
 /*
- * Finds what the device has of the operands. Before it is ready, nothing can stay there. False: not
- * asked, for small operands, because the answer takes some microseconds and a lock, nor for a call
- * that does not read them or whose thread has too little stack for the GPU.
+ * Finds what the device has of the operands, and sets that in *copy. Before it is ready, nothing
+ * can stay there. False: not asked, for small operands, because the answer takes some microseconds
+ * and a lock, nor for a call that does not read them or whose thread has too little stack for the
+ * GPU.
  */
 static bool find_held(const struct xg_conf *conf, struct xg_shelter *shelter,
-                      struct xg_problem *problem, struct xg_resident_call *held)
+                      const struct xg_problem *problem, struct xg_problem *copy,
+                      struct xg_resident_call *held)
 {
     if (conf->resident != XG_RESIDENT_AUTO || conf->reproducible || problem->batch ||
         conf->mode == XG_MODE_CPU || conf->mode == XG_MODE_COMPARE ||
@@ -223,8 +225,9 @@ static bool find_held(const struct xg_conf *conf, struct xg_shelter *shelter,
             XG_RESIDENT_FLOOR_BYTES ||
         xg_problem_alpha_zero(problem) || !xg_stack_suffices() || close_shelter(shelter))
         return false;
-    xg_resident_look(held, problem);
-    return problem->resident != NULL;
+    *copy = *problem;
+    xg_resident_look(held, copy);
+    return copy->resident != NULL;
 }
 
 static void end_held(struct xg_resident_call *held, const struct xg_decision *decision, bool on_gpu)
@@ -242,14 +245,11 @@ static bool compute(const struct xg_call *given, const struct xg_cpu *cpu,
     struct xg_resident_call held;
     struct xg_problem problem;
     struct xg_call local = *given, *call = &local;
-    bool holds = false;
     xg_learnt_open(conf, cpu, shelter);
     const double begin_s = xg_clock_s();
-    if (call->problem) {
-        problem = *call->problem;
+    const bool holds = call->problem && find_held(conf, shelter, call->problem, &problem, &held);
+    if (holds)
         call->problem = &problem;
-        holds = find_held(conf, shelter, &problem, &held);
-    }
     struct xg_situation now = look(conf, call, cpu, begin_s);
     xg_learnt_decide(conf, call, &now, shelter, &decision);
 

@@ -225,8 +225,9 @@ double xg_model_route_seconds(const struct xg_model *model, const struct xg_conf
                       xg_facts_fit(&model->device)->pipeline.instance_s;
     double kernel = larger(share * cycles / model->gpu_clock_hz, launches);
     double copies = COPY_BYTES_CORE * (staging_threads > 1 ? staging_threads : 1);
-    double held = (call->held[0] + call->held[1]) * (double)xg_problem_elem_bytes(call);
-    double up = (operand_bytes(call) - held) / smaller(model->up_bytes_per_s, copies);
+    double travels = xg_problem_travel_elems(call, false) + xg_problem_travel_elems(call, true);
+    double up =
+        travels * (double)xg_problem_elem_bytes(call) / smaller(model->up_bytes_per_s, copies);
     double down = result_bytes(call) / smaller(model->down_bytes_per_s, copies);
     double longest = larger(larger(up, down), kernel);
     double hidden = up + down + kernel - longest;

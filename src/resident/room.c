@@ -45,7 +45,8 @@ void xg_room_enter(void)
     pthread_mutex_lock(&xg_room.lock);
 }
 
-/* The log has a lock of its own that is held around fork, so nothing is told under this one. */
+/* The log has a lock that is held around fork too. Two such locks must not be nested, so the reason
+ * is logged when this one is free. */
 void xg_room_leave(void)
 {
     const char *why = xg_room.untold;
