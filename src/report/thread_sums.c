@@ -1,18 +1,40 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/thread_sums.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static _Thread_local struct xg_thread_sums *own __attribute__((tls_model("initial-exec")));
 
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t key;
+static int keyed;
+
+static void free_own(void *sums)
+{
+    own = NULL;
+    free(sums);
+}
+
+static void init(void)
+{
+    keyed = pthread_key_create(&key, free_own) == 0;
+}
+
 struct xg_thread_sums *xg_thread_sums_own(void)
 {
-    if (!own)
-        own = calloc(1, sizeof *own);
     if (own)
-        own->bytes = sizeof *own;
+        return own;
+    pthread_once(&once, init);
+    struct xg_thread_sums *sums = keyed ? calloc(1, sizeof *sums) : NULL;
+    if (!sums || pthread_setspecific(key, sums) != 0) {
+        free(sums);
+        return NULL;
+    }
+    sums->bytes = sizeof *sums;
+    own = sums;
     return own;
 }
 
