@@ -35,4 +35,37 @@ of_a_run "on the engine" 4
 of_a_run "on the CPU" 1 XGEMM_MODE=cpu
 of_a_run "compared" 1 XGEMM_MODE=compare
 of_a_run "as it comes, no device" 1 XGEMM_MODE=auto FAKECUDA_DEVICES=0
+
+# xgemm-run report --machine, with small sizes: a wrapper in place of the program that makes the calls.
+mkdir "$tmp/tools"
+for name in run settings calibrate doctor; do
+    ln "$builddir/tools/xgemm-$name" "$tmp/tools/" 2>/dev/null || cp "$builddir/tools/xgemm-$name" "$tmp/tools/"
+done
+printf '#!/bin/sh\nexec "%s" 16\n' "$builddir/tools/xgemm-machine" >"$tmp/tools/xgemm-machine"
+printf '#!/bin/sh\necho "$HOME/calibrated"\n' >"$tmp/tools/xgemm-calibrate"
+chmod 755 "$tmp/tools/xgemm-machine" "$tmp/tools/xgemm-calibrate"
+HOME=$tmp/home XGEMM_SHIM_LIB=$XG_SO LD_LIBRARY_PATH=$XG_FAKEDRV_DIR \
+    "$tmp/tools/xgemm-run" report --machine -o "$tmp/machine.md" 2>"$tmp/err" || fail "report --machine: $?"
+awk -v home="$tmp" '
+    /^## / { parts = parts substr($0, 4) ";" }
+    /^```/ { fences++ }
+    index($0, home "/home") { print "names the home: " $0; bad = 1 }
+    /^~\/calibrated$/ { calibrated = 1 }
+    /Fake GPU 0/ { device = 1 }
+    # name m n k trans beta calls CPU GPU speed-up errors kernel
+    /^  [sdcz](gemm|syrk)_ / {
+        if ($8 <= 0 || $9 <= 0 || $11 > 8 || $12 > 8 || $11 !~ /^[0-9]/ || $12 !~ /^[0-9]/) { print; bad = 1 }
+        products++
+    }
+    /^  [sd](potrf|getrf|geqrf|syevd|gesdd)_ / {
+        if ($8 <= 0 || $9 <= 0 || $11 > 30 || $12 > 30 || $11 !~ /^[0-9]/ || $12 !~ /^[0-9]/) { print; bad = 1 }
+        routines++
+    }
+    END {
+        if (parts != "System;Calibration;Doctor;Calls on both sides;" || fences != 8 || !calibrated || !device ||
+            products != 13 || routines != 7 || bad) {
+            print "parts " parts ", fences " fences ", products " products ", routines " routines
+            exit 1
+        }
+    }' "$tmp/machine.md" || { fail "report --machine"; cat "$tmp/machine.md"; }
 exit $status
