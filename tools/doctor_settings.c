@@ -12,6 +12,8 @@
 #include "src/base/conf.h"
 #include "src/base/file.h"
 #include "src/decide/select.h"
+#include "src/resident/selftest.h"
+#include "src/resident/uffd.h"
 
 static struct xg_conf_files files;
 
@@ -66,6 +68,17 @@ static bool is_writable(const char *path)
     return access(slash ? folder : ".", W_OK) == 0;
 }
 
+/* Why the kernel does not let this process, and so the program, track its pages; NULL: it does. */
+static const char *why_not_resident(void)
+{
+    struct xg_pages pages;
+    struct xg_uffd uffd;
+    if (!xg_selftest_open(&pages, &xg_uffd_system, &uffd))
+        return pages.why;
+    xg_pages_close(&pages, "tried");
+    return NULL;
+}
+
 void doctor_settings_read(struct doctor_settings *settings)
 {
     struct xg_conf conf;
@@ -86,5 +99,7 @@ void doctor_settings_read(struct doctor_settings *settings)
         if (!blas.loads || !blas.has_names)
             settings->cpu_blas = getenv("XGEMM_CPU_BLAS");
     }
+    if (conf.resident == XG_RESIDENT_AUTO)
+        settings->resident = why_not_resident();
     xg_conf_fini(&conf);
 }

@@ -408,6 +408,28 @@ finds setting.cpu-blas libm.so.6
 finds setting.log /nonexistent/log
 finds setting.trace
 silent run.message
+# Under a filter of system calls, as Docker's, no operand is proved unchanged.
+cat >"$tmp/refuse.c" <<'END'
+#include <sys/prctl.h>
+#include <unistd.h>
+#include "tests/support/filter.h"
+int main(int argc, char **argv)
+{
+    struct sock_filter rule = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    struct sock_fprog filter = {1, &rule};
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    return argc > 1 && !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) ? execv(argv[1], argv + 1) : 77;
+}
+END
+compile -o "$tmp/refuse" "$tmp/refuse.c"
+for given in off auto; do
+    XGEMM_RESIDENT=$given "$tmp/refuse" "$doctor" --json="$tmp/json" 2>"$tmp/err" >/dev/null
+    case $?:$given in
+    77:*) break ;;
+    *:off) silent setting.resident ;;
+    *) finds setting.resident 'a.filter.of.system.calls' ;;
+    esac
+done
 doctor 1 XGEMM_MODE=cpu "$tmp/linked" own
 finds setting.mode-cpu
 finds run.mode

@@ -228,6 +228,7 @@ static void provoke_program(void)
     PROVOKE("program.environment", MEND, add_child(DOCTOR_REACH_ENVIRONMENT));
     PROVOKE("program.library-missing", MEND,
             doctor_texts_add(&facts.program.missing_libraries, "a"));
+    PROVOKE("setting.resident", NOTE, facts.settings.resident = "a reason");
     PROVOKE("blas.in-program", MEND, facts.program.inside = NAME);
     PROVOKE("blas.mkl-inside", MEND, add_object(); other->elf.mkl_inside = true;
             other->elf.inside = NAME);

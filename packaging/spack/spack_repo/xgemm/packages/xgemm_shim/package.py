@@ -15,7 +15,7 @@ class XgemmShim(AutotoolsPackage, CudaPackage):
 
     license("MIT")
 
-    version("0.1.0")
+    version("1.0.0")
 
     # Kernels need nvcc; the default of CudaPackage is no CUDA.
     variant("cuda", default=True, description="Build the kernels; without: every product runs on the CPU")
