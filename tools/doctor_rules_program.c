@@ -309,7 +309,9 @@ const struct doctor_diagnosis doctor_program_diagnoses[] = {
     {"blas.in-program", DOCTOR_MEND, find_inside_program, 0,
      "BLAS or LAPACK is linked statically into %s: calls of these functions are bound in the file, "
      "and the library sees none of them.",
-     "Link to the shared library instead (-lopenblas without -static or libopenblas.a)."},
+     "Link it again with the shared library (-lopenblas, and neither -static nor libopenblas.a), "
+     "or "
+     "with -lxgemm_shim in front of libopenblas.a."},
     {"blas.mkl-inside", DOCTOR_MEND, find_loss, MKL_INSIDE,
      "%s contains MKL, whose calls are bound inside the file: the library does not see its "
      "products.",

@@ -12,8 +12,8 @@
 
 #include "src/base/clock.h"
 
-/* Integers of 64 bits are right for libraries of either width, because they are positive and
- * passed by address on a little-endian machine. */
+/* Integers of 64 bits are right for libraries of either width: they are passed by address on a
+ * little-endian machine. */
 typedef int64_t integer;
 
 enum { POOL_BYTES = 8192 * 8192 * 4, CALLS_MIN = 2, CALLS_MAX = 6 };
@@ -128,9 +128,10 @@ static void geqrf(const struct call *call)
     void (*function)(const integer *, const integer *, void *, const integer *, void *, void *,
                      const integer *, integer *) = run.function;
     integer info = 0, query = -1, work = 0;
-    function(&call->m, &call->n, run.a, &call->m, run.b, run.c, &query, &info);
-    work = (integer)real_part(call, run.c);
-    if (work >= call->n && work <= room(call))
+    double answer[2] = {0};
+    function(&call->m, &call->n, run.a, &call->m, run.b, answer, &query, &info);
+    work = (integer)real_part(call, answer);
+    if (info == 0 && work >= call->n && work <= room(call))
         function(&call->m, &call->n, run.a, &call->m, run.b, run.c, &work, &info);
 }
 
@@ -194,7 +195,8 @@ int main(int argc, char **argv)
     const char *file = getenv("XGEMM_CPU_BLAS");
     if (!file || !*file)
         file = XG_DEFAULT_CPU_BLAS;
-    if (!dlopen(file, RTLD_NOW | RTLD_GLOBAL)) {
+    void *library = dlopen(file, RTLD_NOW | RTLD_GLOBAL);
+    if (!library) {
         fprintf(stderr, "xgemm-machine: %s; XGEMM_CPU_BLAS names another library\n", dlerror());
         return EXIT_FAILURE;
     }
@@ -210,8 +212,8 @@ int main(int argc, char **argv)
         call.m /= divisor;
         call.n /= divisor;
         call.k /= divisor;
-        run.function = dlsym(RTLD_DEFAULT, call.name);
-        if (run.function)
+        run.function = dlsym(RTLD_DEFAULT, call.name); /* this library's */
+        if (dlsym(library, call.name))
             repeat(&call);
         else
             printf("%s: not in %s\n", call.name, file);

@@ -131,8 +131,8 @@ static void print_estimate(const char *asked, const struct calls *calls, int pro
                            double plain_s)
 {
     printf("xgemm-run estimate: %.2f s on the CPU, of which %.2f s are in %zu calls of BLAS and\n"
-           "LAPACK that a GPU might compute. Predictions for a GPU in this machine:\n\n",
-           plain_s, calls->seconds, calls->count);
+           "LAPACK that a GPU might compute. Predictions for a GPU beside these %d cores:\n\n",
+           plain_s, calls->seconds, calls->count, calls->cores);
     printf("              first run           later runs     calls on\n"
            "GPU           seconds  faster      seconds  faster    the GPU\n");
     for (int i = 0; i < gpu_count; i++)
@@ -140,8 +140,10 @@ static void print_estimate(const char *asked, const struct calls *calls, int pro
             puts("(out of memory)");
             return;
         }
-    puts("\n\"faster\": times as fast. Starts of the GPU are included; in later runs they pass\n"
-         "while the program loads its libraries. LAPACK is computed with cuSOLVER.");
+    puts(
+        "\n\"faster\": times as fast. Starts of the GPU are included; in later runs, of which the\n"
+        "last column is, they pass while the program loads its libraries. LAPACK is computed\n"
+        "with cuSOLVER. Where GPUs show equal times, the rest of the program is the limit.");
     if (calls->dropped)
         printf("%llu further calls are not in the prediction, which has the first %d.\n",
                (unsigned long long)calls->dropped, XG_TAPE_CALLS);

@@ -85,10 +85,10 @@ void xg_compare_print(FILE *out)
     if (shape_count == 0)
         return;
     fprintf(out,
-            "xgemm: CPU and GPU compared; mean times after a shape's first call; largest error of "
-            "the elements sampled, in "
-            "units of 2^-24 (of double precision: 2^-53) of |alpha||A||B| + |beta||C|; of LAPACK's "
-            "routines the residual, in units of sqrt(n) eps\n");
+            "xgemm: CPU and GPU compared; mean times, without the first of several calls; largest "
+            "error of the elements sampled, in units of 2^-24 (of double precision: 2^-53) of "
+            "|alpha||A||B| + |beta||C|; of LAPACK's routines the residual, in units of sqrt(n) "
+            "eps\n");
     fprintf(out, "  %-26s %7s %7s %7s %5s %4s %6s %10s %10s %8s %9s %9s  %s\n", "name", "m", "n",
             "k", "trans", "beta", "calls", "CPU ms", "GPU ms", "speed-up", "CPU error", "GPU error",
             "kernel");

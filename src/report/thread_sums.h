@@ -34,7 +34,8 @@ _Static_assert(sizeof(struct xg_thread_row) == 80 &&
                    sizeof(struct xg_thread_sums) == 8 + 80 * XG_THREAD_SUMS_ROWS,
                "the layout that _lines.py reads");
 
-/* This thread's sums, which count from the first call of this function on. NULL without memory.
+/* This thread's sums, which count from the first call of this function on, which no
+ * signal handler may make. NULL without memory.
  * They are freed when the thread ends; the main thread's stay until the process ends. */
 struct xg_thread_sums *xg_thread_sums_own(void);
 

@@ -427,7 +427,7 @@ for given in off auto; do
     case $?:$given in
     77:*) break ;;
     *:off) silent setting.resident ;;
-    *) finds setting.resident 'a.filter.of.system.calls' ;;
+    *) finds setting.resident 'seccomp\|kernel\|permitted' ;;
     esac
 done
 doctor 1 XGEMM_MODE=cpu "$tmp/linked" own

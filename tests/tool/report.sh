@@ -36,21 +36,34 @@ of_a_run "on the CPU" 1 XGEMM_MODE=cpu
 of_a_run "compared" 1 XGEMM_MODE=compare
 of_a_run "as it comes, no device" 1 XGEMM_MODE=auto FAKECUDA_DEVICES=0
 
-# xgemm-run report --machine, with small sizes: a wrapper in place of the program that makes the calls.
-mkdir "$tmp/tools"
-for name in run settings calibrate doctor; do
-    ln "$builddir/tools/xgemm-$name" "$tmp/tools/" 2>/dev/null || cp "$builddir/tools/xgemm-$name" "$tmp/tools/"
-done
+# xgemm-run report --machine, with small sizes: scripts in place of the programs that measure. The user's own settings
+# change no row, and the home folder, which is a link with special characters, shows in no path.
+mkdir "$tmp/tools" "$tmp/jo.h+[n]" && ln -s "jo.h+[n]" "$tmp/home"
+cp "$builddir/tools/xgemm-run" "$builddir/tools/xgemm-settings" "$builddir/tools/xgemm-doctor" "$tmp/tools"
 printf '#!/bin/sh\nexec "%s" 16\n' "$builddir/tools/xgemm-machine" >"$tmp/tools/xgemm-machine"
-printf '#!/bin/sh\necho "$HOME/calibrated"\n' >"$tmp/tools/xgemm-calibrate"
+printf '#!/bin/sh\necho "$HOME/calibrated"; readlink -f "$HOME"\n' >"$tmp/tools/xgemm-calibrate"
 chmod 755 "$tmp/tools/xgemm-machine" "$tmp/tools/xgemm-calibrate"
-HOME=$tmp/home XGEMM_SHIM_LIB=$XG_SO LD_LIBRARY_PATH=$XG_FAKEDRV_DIR \
-    "$tmp/tools/xgemm-run" report --machine -o "$tmp/machine.md" 2>"$tmp/err" || fail "report --machine: $?"
-awk -v home="$tmp" '
+echo "XGEMM_LOG = $tmp/log" >"$tmp/conf"
+# machine STATUS [NAME=VALUE...] ARGUMENT...
+machine() {
+    machine_status=$1
+    shift
+    env HOME="$tmp/home/" XGEMM_CONFIG="$tmp/conf" XGEMM_LAPACK=0 XGEMM_SHIM_LIB="$XG_SO" LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" \
+        "$@" 2>"$tmp/err"
+    machine_got=$?
+    [ $machine_got = $machine_status ] || fail_with "report --machine: $* ends with $machine_got" "$tmp/err"
+}
+machine 125 "$tmp/tools/xgemm-run" report --machine "$tmp/tools/xgemm-run"
+machine 125 "$tmp/tools/xgemm-run" report --machine -o "$tmp/nowhere/machine.md"
+machine 125 FAKECUDA_DEVICES=0 "$tmp/tools/xgemm-run" report --machine -o "$tmp/machine.md"
+grep -q 'no call ran on a GPU' "$tmp/err" || fail_with "report --machine without a GPU" "$tmp/err"
+machine 0 "$tmp/tools/xgemm-run" report --machine -o "$tmp/machine.md"
+awk -v user="$(id -un)" -v home="$tmp/home" '
     /^## / { parts = parts substr($0, 4) ";" }
     /^```/ { fences++ }
-    index($0, home "/home") { print "names the home: " $0; bad = 1 }
-    /^~\/calibrated$/ { calibrated = 1 }
+    /jo\.h/ || index($0, home) || index($0, "/" user "/") { print "names the home: " $0; bad = 1 }
+    /^~\/?\/calibrated$/ { calibrated++ }
+    /^~$/ { calibrated++ }
     /Fake GPU 0/ { device = 1 }
     # name m n k trans beta calls CPU GPU speed-up errors kernel
     /^  [sdcz](gemm|syrk)_ / {
@@ -62,7 +75,7 @@ awk -v home="$tmp" '
         routines++
     }
     END {
-        if (parts != "System;Calibration;Doctor;Calls on both sides;" || fences != 8 || !calibrated || !device ||
+        if (parts != "System;Calibration;Doctor;Calls on both sides;" || fences != 8 || calibrated != 2 || !device ||
             products != 13 || routines != 7 || bad) {
             print "parts " parts ", fences " fences ", products " products ", routines " routines
             exit 1
