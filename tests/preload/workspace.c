@@ -276,7 +276,7 @@ static void test_call(struct call *c, FILE *earlier)
 int main(int argc, char **argv)
 {
     static const int32_t sizes[][3] = {{1, 1, 1},       {20, 20, 20},    {70, 70, 70},
-                                       {150, 150, 150}, {70, 30, 30},    {200, 150, 9},
+                                       {100, 100, 100}, {70, 30, 30},    {140, 100, 9},
                                        {30, 70, 30},    {129, 129, 128}, {128, 128, 64}};
     FILE *earlier = argc > 1 ? fopen(argv[1], "r") : NULL;
     if (argc > 1 && !earlier)
