@@ -33,41 +33,30 @@ struct call {
 
 /* --- Numbers --------------------------------------------------------------------------------- */
 
-static char type_of(const struct call *call)
+static bool is_single(const struct call *call)
 {
-    return call->name[0];
+    return call->name[0] == 's' || call->name[0] == 'c';
 }
 
 static int64_t elem_bytes(const struct call *call)
 {
-    return type_of(call) == 's' ? 4 : type_of(call) == 'z' ? 16 : 8;
+    const bool is_complex = call->name[0] == 'c' || call->name[0] == 'z';
+    return (is_single(call) ? 4 : 8) * (is_complex ? 2 : 1);
 }
 
 /* Uniform in (-1, 1): on zeros a kernel draws less power and clocks higher. */
 static void fill(const struct call *call, void *to, int64_t elems)
 {
-    const bool floats = type_of(call) == 's' || type_of(call) == 'c';
-    const int64_t count = elems * elem_bytes(call) / (floats ? 4 : 8);
+    const bool single = is_single(call);
+    const int64_t count = elems * elem_bytes(call) / (single ? 4 : 8);
     for (int64_t i = 0; i < count; i++) {
         run.state = run.state * 1664525u + 1013904223u;
         double value = (double)((int32_t)run.state >> 8) * 0x1p-23;
-        if (floats)
+        if (single)
             ((float *)to)[i] = (float)value;
         else
             ((double *)to)[i] = value;
     }
-}
-
-static double real_part(const struct call *call, const void *of)
-{
-    return type_of(call) == 's' || type_of(call) == 'c' ? (double)*(const float *)of
-                                                        : *(const double *)of;
-}
-
-/* The room of b and c as a routine's workspace. */
-static integer room(const struct call *call)
-{
-    return POOL_BYTES / elem_bytes(call);
 }
 
 /* --- The calls ------------------------------------------------------------------------------- */
@@ -77,7 +66,7 @@ static const double one_d[2] = {1}, zero_d[2] = {0};
 
 static const void *scalar(const struct call *call, bool one)
 {
-    if (type_of(call) == 's' || type_of(call) == 'c')
+    if (is_single(call))
         return one ? one_s : zero_s;
     return one ? one_d : zero_d;
 }
@@ -107,7 +96,7 @@ static void potrf(const struct call *call)
     integer info = 0;
     for (integer i = 0; i < call->n; i++) {
         const double diagonal = (double)call->n;
-        if (type_of(call) == 's')
+        if (is_single(call))
             ((float *)run.a)[i * (call->n + 1)] = (float)diagonal;
         else
             ((double *)run.a)[i * (call->n + 1)] = diagonal;
@@ -127,11 +116,11 @@ static void geqrf(const struct call *call)
 {
     void (*function)(const integer *, const integer *, void *, const integer *, void *, void *,
                      const integer *, integer *) = run.function;
-    integer info = 0, query = -1, work = 0;
-    double answer[2] = {0};
-    function(&call->m, &call->n, run.a, &call->m, run.b, answer, &query, &info);
-    work = (integer)real_part(call, answer);
-    if (info == 0 && work >= call->n && work <= room(call))
+    integer info = 0, query = -1;
+    double answer = 0; /* of dgeqrf */
+    function(&call->m, &call->n, run.a, &call->m, run.b, &answer, &query, &info);
+    const integer work = (integer)answer;
+    if (info == 0 && work >= call->n && work <= POOL_BYTES / elem_bytes(call))
         function(&call->m, &call->n, run.a, &call->m, run.b, run.c, &work, &info);
 }
 

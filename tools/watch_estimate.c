@@ -140,10 +140,10 @@ static void print_estimate(const char *asked, const struct calls *calls, int pro
             puts("(out of memory)");
             return;
         }
-    puts(
-        "\n\"faster\": times as fast. Starts of the GPU are included; in later runs, of which the\n"
-        "last column is, they pass while the program loads its libraries. LAPACK is computed\n"
-        "with cuSOLVER. Where GPUs show equal times, the rest of the program is the limit.");
+    puts("\n\"faster\": times as fast. Starts of the GPU are included; in later runs they pass\n"
+         "while the program loads its libraries. The last column is of later runs. LAPACK is\n"
+         "computed with cuSOLVER. Where GPUs show equal times, the rest of the program is the\n"
+         "limit.");
     if (calls->dropped)
         printf("%llu further calls are not in the prediction, which has the first %d.\n",
                (unsigned long long)calls->dropped, XG_TAPE_CALLS);

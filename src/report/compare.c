@@ -10,8 +10,8 @@ struct shape {
     struct xg_problem call; /* the first call; its pointers are not followed */
     const char *symbol, *kernel;
     bool routine;
-    long calls, timed; /* all; those in the sums of seconds */
-    double cpu_seconds, gpu_seconds;
+    long calls;
+    double cpu_seconds, gpu_seconds; /* sums, without the first of several calls */
     double cpu_error, gpu_error; /* largest; NaN once any was NaN; XG_COMPARE_UNMEASURED: none */
 };
 
@@ -59,8 +59,7 @@ void xg_compare_add(const struct xg_compare_record *record)
     shape->kernel = record->kernel;
     /* The first call may have loaded a kernel or a library. */
     if (shape->calls++ == 1)
-        shape->timed = 0, shape->cpu_seconds = shape->gpu_seconds = 0;
-    shape->timed++;
+        shape->cpu_seconds = shape->gpu_seconds = 0;
     shape->cpu_seconds += record->cpu_seconds;
     shape->gpu_seconds += record->gpu_seconds;
     shape->cpu_error = larger_error(shape->cpu_error, record->cpu_error);
@@ -94,6 +93,7 @@ void xg_compare_print(FILE *out)
             "kernel");
     for (const struct shape *s = shapes; s < shapes + shape_count; s++) {
         const char trans[] = {xg_trans_letter(s->call.transa), xg_trans_letter(s->call.transb), 0};
+        const double timed = (double)(s->calls > 1 ? s->calls - 1 : 1);
         char cpu[16], gpu[16];
         fprintf(out, "  %-26s %7lld %7lld %7lld %5s %4s %6ld %10.3f %10.3f %8.2f %9s %9s  %s\n",
                 s->symbol, (long long)s->call.m, (long long)s->call.n, (long long)s->call.k,
@@ -101,10 +101,9 @@ void xg_compare_print(FILE *out)
                 s->routine                       ? "-"
                 : xg_problem_beta_zero(&s->call) ? "0"
                                                  : "any",
-                s->calls, 1e3 * s->cpu_seconds / (double)s->timed,
-                1e3 * s->gpu_seconds / (double)s->timed, s->cpu_seconds / s->gpu_seconds,
-                error_text(s->cpu_error, cpu), error_text(s->gpu_error, gpu),
-                s->kernel ? s->kernel : "-");
+                s->calls, 1e3 * s->cpu_seconds / timed, 1e3 * s->gpu_seconds / timed,
+                s->cpu_seconds / s->gpu_seconds, error_text(s->cpu_error, cpu),
+                error_text(s->gpu_error, gpu), s->kernel ? s->kernel : "-");
     }
     if (unmeasured)
         fprintf(out, "  without the errors of %ld calls, which could not be measured\n",

@@ -34,9 +34,9 @@ _Static_assert(sizeof(struct xg_thread_row) == 80 &&
                    sizeof(struct xg_thread_sums) == 8 + 80 * XG_THREAD_SUMS_ROWS,
                "the layout that _lines.py reads");
 
-/* This thread's sums, which count from the first call of this function on, which no
- * signal handler may make. NULL without memory.
- * They are freed when the thread ends; the main thread's stay until the process ends. */
+/* This thread's sums, which count from the first call of this function on. NULL without memory.
+ * They are freed when the thread ends; the main thread's stay until the process ends. Not for
+ * signal handlers. */
 struct xg_thread_sums *xg_thread_sums_own(void);
 
 /* Adds a call to the sums of this thread, if it has any. Calls of more names and places than there

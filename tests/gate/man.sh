@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # The tables of variables in the manual page and doc/reference/settings.md say what src/base/conf.c
-# says, and the table of GPUs that nobody has measured in performance.md what the model predicts. The launcher's page and completions name its subcommands and options, each of which has a
-# --help, and doctor's page its options and diagnoses.
+# says. The launcher's page and completions name its subcommands and options, each of which has a
+# --help, and doctor's page its options and diagnoses. performance.md's table of GPUs that nobody
+# has measured has the model's predictions.
 . "$srcdir/tests/gate/lib"
 settings=$builddir/tools/xgemm-settings
 run=$builddir/tools/xgemm-run
@@ -58,7 +59,7 @@ words() {
     } | sort -u
 }
 
-# check FILE: a manual page, a file of completion or settings.md.
+# check FILE: a manual page, a file of completion, settings.md or performance.md.
 check() {
     case $1 in
     *performance.md)

@@ -316,9 +316,8 @@ static void run_illegal(struct call p, int turn)
     place_operands(&p, 0);
     fill(&p);
     static int forms;
-    if (p.op == GEMMT &&
-        forms++) { /* so that not every child has to load a library that lacks it */
-        struct call none = p;
+    if (p.op == GEMMT && forms++) {
+        struct call none = p; /* loads a library that lacks GEMMT once, not in every child */
         none.n = 0;
         call(&none);
     }
