@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/sandbox.h"
 #include "decide/overlap.h"
+#include "device/absence.h"
 #include "device/dev.h"
 #include "engine/engine.h"
 #include "engine/learnt.h"
@@ -208,19 +209,29 @@ static size_t device_bytes(void)
     return bytes;
 }
 
+/* The answer before a start: are there device files? */
+static bool may_have_gpu(void)
+{
+    static _Atomic int found = -1;
+    const enum xg_engine_state state = xg_engine_state_get();
+    if (state == XG_ENGINE_COLD && atomic_load(&found) < 0)
+        atomic_store(&found, xg_absence_find(XG_ABSENCE_FILES) == XG_REASON_EARNING);
+    return state == XG_ENGINE_READY || state == XG_ENGINE_STARTING ||
+           (state == XG_ENGINE_COLD && atomic_load(&found));
+}
+
 /*
- * Finds what the device has of the operands, and sets that in *copy. Before it is ready, nothing
- * can stay there. False: not asked, for small operands, because the answer takes some microseconds
- * and a lock, nor for a call that does not read them or whose thread has too little stack for the
- * GPU.
+ * Finds what the device has of the operands, and sets that in *copy. Before it is ready, it has
+ * nothing, but operands are seen unchanged: a start may pay for what they would save. False: not
+ * asked, for small operands, because the answer takes some microseconds and a lock, nor for a call
+ * that does not read them or whose thread has too little stack for the GPU.
  */
 static bool find_held(const struct xg_conf *conf, struct xg_shelter *shelter,
                       const struct xg_problem *problem, struct xg_problem *copy,
                       struct xg_resident_call *held)
 {
     if (conf->resident != XG_RESIDENT_AUTO || conf->reproducible || problem->batch ||
-        conf->mode == XG_MODE_CPU || conf->mode == XG_MODE_COMPARE ||
-        xg_engine_state_get() != XG_ENGINE_READY ||
+        conf->mode == XG_MODE_CPU || conf->mode == XG_MODE_COMPARE || !may_have_gpu() ||
         xg_problem_up_elems(problem) * (double)xg_problem_elem_bytes(problem) <
             XG_RESIDENT_FLOOR_BYTES ||
         xg_problem_alpha_zero(problem) || !xg_stack_suffices() || close_shelter(shelter))
@@ -270,7 +281,7 @@ static bool compute(const struct xg_call *given, const struct xg_cpu *cpu,
         reason = why;
     }
     if (holds)
-        xg_resident_settle(&held, decision.held_gain_s, place == XG_PLACE_GPU);
+        xg_resident_settle(&held, decision.held_gain_s, decision.extra_s, place == XG_PLACE_GPU);
     bool on_gpu = xg_run(&run, place, reason);
     if (holds)
         end_held(&held, &decision, on_gpu);

@@ -72,13 +72,14 @@ static void explain(const struct xg_past *past)
             "A run changed its settings (XGEMM_*, CUDA_*) after it had loaded its BLAS, so nothing "
             "starts early until --forget.");
     else if (xg_past_promise(past))
-        printf("A ready GPU is believed to save at least %.2f s, and the starts take %.2f s: they "
-               "begin when its BLAS is loaded.\n",
+        printf("A ready GPU is believed to save at least %.2f s, and the starts take %.2f s, "
+               "mostly beside imports: they begin when its BLAS is loaded.\n",
                gain_s, price_s);
     else
-        printf("A ready GPU is believed to save %.2f s, less than the %.2f s of the starts, so "
-               "nothing starts early.\n",
-               gain_s, price_s);
+        printf(
+            "A ready GPU is believed to save %.2f s, less than half of the %.2f s of the starts, "
+            "so nothing starts early.\n",
+            gain_s, price_s);
 }
 
 static int list(const struct xg_history *history)

@@ -123,7 +123,8 @@ static void decide_before(struct xg_policy *policy, const struct xg_conf *conf,
                           const struct xg_start starts[XG_RESOURCE_COUNT],
                           struct xg_decision *decision)
 {
-    if (!(decision->gpu_s < XG_TUNING_GPU_FRACTION * decision->cpu_s)) {
+    const double kept_s = decision->gpu_s - decision->unsent_s;
+    if (!(kept_s < XG_TUNING_GPU_FRACTION * decision->cpu_s)) {
         stay(decision, XG_REASON_MODEL);
         decision->settled = xg_policy_is_settled(policy, conf, false, call, decision);
         return;
@@ -155,10 +156,31 @@ static void decide_before(struct xg_policy *policy, const struct xg_conf *conf,
                                                                           : XG_REASON_STARTING);
 }
 
+/* A product is faster on the CPU only because of an operand's way to the device, and the operand
+ * could stay there: this call takes it there, if two uses pay for that; it had as many before. */
+static void admit(const struct xg_problem *problem, struct xg_decision *decision)
+{
+    const double extra_s = decision->gpu_s - decision->cpu_s;
+    if (decision->place != XG_PLACE_CPU || decision->reason != XG_REASON_MODEL || decision->crowded)
+        return;
+    for (int b = 0; b < 2; b++) {
+        if (!problem->unchanged[b] || !(extra_s <= problem->spare_s[b]) ||
+            !(extra_s <= 2.0 * decision->held_gain_s[b]))
+            continue;
+        place(decision, XG_PLACE_GPU, XG_REASON_MODEL);
+        decision->settled = false;
+        decision->extra_s = fmax(0.0, extra_s);
+        decision->waits_s = decision->held_gain_s[b];
+        return;
+    }
+}
+
 static void decide_ready(struct xg_policy *policy, const struct xg_conf *conf,
                          const struct xg_call *call, struct xg_decision *decision)
 {
     xg_policy_choose(policy, conf, call, decision);
+    if (call->problem && call->problem->resident)
+        admit(call->problem, decision);
     decision->wait = conf->reproducible && decision->place == XG_PLACE_GPU;
     decision->start_s = HUGE_VAL;
 }
@@ -220,8 +242,8 @@ void xg_decide(struct xg_policy *policy, const struct xg_conf *conf, const struc
  */
 static double saved_s(double cpu_s, const struct xg_decision *decision)
 {
-    double crowd = decision->crowd;
-    double x = fmin(1.0, XG_POLICY_LANES / crowd) * fmax(0.0, cpu_s / decision->gpu_s - 1.0);
+    double crowd = decision->crowd, gpu_s = decision->gpu_s - decision->unsent_s;
+    double x = fmin(1.0, XG_POLICY_LANES / crowd) * fmax(0.0, cpu_s / gpu_s - 1.0);
     return cpu_s / crowd * x / (1.0 + x);
 }
 

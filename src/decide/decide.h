@@ -10,9 +10,9 @@
  * The only place that decides about a call: its side, its reason, what has to be started and what
  * it waits for. In mode auto a call runs on the side that is expected to finish first. Products
  * that wake the CPU library's threads run on the side of their phase (phase.h), and now and then a
- * call tries the slower side (xg_feedback_tries). Before all that the call needs is ready, the
- * ledger decides. With XGEMM_REPRODUCIBLE the model alone decides, and calls wait. The caller
- * locks, here and below.
+ * call tries the slower side (xg_feedback_tries), or takes an operand to the device that can stay
+ * there. Before all that the call needs is ready, the ledger decides. With XGEMM_REPRODUCIBLE the
+ * model alone decides, and calls wait. The caller locks, here and below.
  */
 void xg_decide(struct xg_policy *policy, const struct xg_conf *conf, const struct xg_call *call,
                const struct xg_situation *now, struct xg_decision *decision);

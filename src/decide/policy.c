@@ -35,25 +35,38 @@ static void ask_model(struct xg_policy *policy, const struct xg_conf *conf,
     }
 }
 
-/* What a GPU that holds all of an operand saves, compared with the side that would be chosen. */
+static double route_seconds(struct xg_policy *policy, const struct xg_conf *conf,
+                            const struct xg_problem *problem, const struct xg_decision *decision)
+{
+    struct xg_route route;
+    const double scale = decision->gpu_s / decision->model_s[XG_SIDE_GPU];
+    return scale * xg_model_route_seconds(&policy->model, conf, decision->stage_threads, problem,
+                                          &policy->recent, &route);
+}
+
+/* What a GPU that holds all of an unchanged operand saves, compared with the side that would be
+ * chosen, and what one that holds both saves of its own time. */
 static void predict_gains(struct xg_policy *policy, const struct xg_conf *conf,
                           const struct xg_problem *problem, struct xg_decision *decision)
 {
-    const double scale = decision->gpu_s / decision->model_s[XG_SIDE_GPU];
+    struct xg_problem all = *problem;
+    if (!problem->unchanged[0] && !problem->unchanged[1])
+        return;
     for (int b = 0; b < 2; b++) {
         struct xg_problem as = *problem;
-        struct xg_route route;
         double gpu_s[2];
-        for (int held = 0; held < 2; held++) {
+        for (int held = 0; held < 2 && problem->unchanged[b]; held++) {
             as.held[b] = 0;
             as.held[b] = held * xg_problem_travel_elems(&as, b);
-            gpu_s[held] =
-                scale * xg_model_route_seconds(&policy->model, conf, decision->stage_threads, &as,
-                                               &policy->recent, &route);
+            gpu_s[held] = route_seconds(policy, conf, &as, decision);
         }
+        if (!problem->unchanged[b])
+            continue;
         const double else_s = xg_conf_insists(conf) ? gpu_s[0] : fmin(decision->cpu_s, gpu_s[0]);
         decision->held_gain_s[b] = fmax(0.0, else_s - gpu_s[1]);
+        all.held[b] = as.held[b];
     }
+    decision->unsent_s = fmax(0.0, decision->gpu_s - route_seconds(policy, conf, &all, decision));
 }
 
 static void predict(struct xg_policy *policy, const struct xg_conf *conf,
@@ -94,7 +107,7 @@ bool xg_policy_is_settled(const struct xg_policy *policy, const struct xg_conf *
 {
     const struct xg_feedback *feedback = &policy->feedback;
     return call->problem && !conf->reproducible && decision->cpu_s < XG_TUNING_SETTLED_S &&
-           decision->gpu_s >= XG_TUNING_GPU_FRACTION * decision->cpu_s &&
+           decision->gpu_s - decision->unsent_s >= XG_TUNING_GPU_FRACTION * decision->cpu_s &&
            !(decision->wakes && policy->phase.side == XG_SIDE_GPU) &&
            xg_feedback_weight(feedback, XG_SIDE_CPU, &decision->known) >= XG_TUNING_SURE_WEIGHT &&
            (!ready || decision->gpu_s > XG_TUNING_SETTLED_RATIO * decision->cpu_s ||

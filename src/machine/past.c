@@ -3,8 +3,9 @@
 
 #include <math.h>
 
-/* Times the starts' time. */
-static const double BELIEVED = 4;
+/* Times the starts' time: what a gain must reach, because most of an early start passes beside
+ * imports, and the most that is believed. */
+static const double NEEDED = 0.5, BELIEVED = 2;
 
 enum { UNPROVED = 4, TOGETHER_S = 60 };
 
@@ -38,13 +39,13 @@ bool xg_past_holds(const struct xg_past *past, uint64_t machine, int64_t now_s)
     return past->machine == machine && age_s >= 0 && age_s <= (int64_t)XG_PAST_DAYS * XG_PAST_DAY_S;
 }
 
-/* The resources that gain more in this run than their starts take. */
+/* The resources that gain most in this run, less what their starts cost it. */
 static unsigned needs_of(const struct xg_past_run *run)
 {
     unsigned best = 0;
     double most_s = 0;
     for (unsigned set = 1; set < XG_RESOURCE_SETS; set++) {
-        double left_s = gain_of(run->gain_s, set) - starts_s(set, run->takes_s);
+        double left_s = gain_of(run->gain_s, set) - NEEDED * starts_s(set, run->takes_s);
         if (left_s > most_s) {
             most_s = left_s;
             best = set;
@@ -55,7 +56,8 @@ static unsigned needs_of(const struct xg_past_run *run)
 
 unsigned xg_past_promise(const struct xg_past *past)
 {
-    const bool believed = past->gain_ms >= past->price_ms && past->unproved < UNPROVED;
+    const bool gains = past->gain_ms >= NEEDED * past->price_ms;
+    const bool believed = gains && past->unproved < UNPROVED;
     return believed && !past->bars ? past->needs : 0;
 }
 

@@ -53,14 +53,14 @@ bool xg_past_holds(const struct xg_past *past, uint64_t machine, int64_t now_s);
 
 /*
  * The resources that should start before the first call: the record's, if the believed gain is at
- * least the time of their starts and nothing bars it. Runs that take it and do not tell how they
+ * least half of the time of their starts and nothing bars it. Runs that take it and do not tell how they
  * ended end the belief too; those of one minute count once, because ranks start together.
  */
 unsigned xg_past_promise(const struct xg_past *past);
 void xg_past_take(struct xg_past *past, int64_t now_s);
 
 /*
- * Learns from a run, when it has shown a gain or ends. The gain is kept up to four times the
+ * Learns from a run, when it has shown a gain or ends. The gain is kept up to twice the
  * starts' time and halved by each run that took the promise in vain, so a program that no longer
  * gains is believed three times more at most. Until a run has gained, needs is empty.
  */

@@ -34,6 +34,11 @@ static void set_state(struct xg_credit *credit, struct xg_credit_item *item, boo
     credit->risk_s = fmax(0.0, credit->risk_s + risk_of(item));
 }
 
+void xg_credit_pay(struct xg_credit *credit, double seconds)
+{
+    credit->have_s -= seconds;
+}
+
 static int need_of(const struct xg_credit_item *item)
 {
     return item->need ? item->need : XG_CREDIT_NEED;
@@ -89,6 +94,16 @@ static void lend(struct xg_credit *credit, double gain_s)
     }
 }
 
+bool xg_credit_is_unchanged(const struct xg_credit_item *item, const struct xg_credit_sight *sight)
+{
+    return item->armed || (!sight->changed && !sight->lost && item->run + 1 >= need_of(item));
+}
+
+double xg_credit_spare_s(const struct xg_credit *credit, const struct xg_credit_item *item)
+{
+    return credit->have_s - credit->risk_s - (1.0 + XG_CREDIT_SHARE) * (item->arm_s + item->miss_s);
+}
+
 static enum xg_credit_advice use_other(struct xg_credit *credit, struct xg_credit_item *item,
                                        const struct xg_credit_sight *sight)
 {
@@ -104,8 +119,7 @@ static enum xg_credit_advice use_other(struct xg_credit *credit, struct xg_credi
         set_state(credit, item, false, false, 0.0);
     if (item->run >= XG_CREDIT_NEED)
         lend(credit, sight->gain_s);
-    const double cost_s = (1.0 + XG_CREDIT_SHARE) * (item->arm_s + item->miss_s);
-    if (item->run < need_of(item) || !(credit->have_s - credit->risk_s >= cost_s))
+    if (item->run < need_of(item) || !(xg_credit_spare_s(credit, item) >= 0.0))
         return XG_CREDIT_STAY;
     return item->scouted ? XG_CREDIT_ARM : XG_CREDIT_SCOUT;
 }

@@ -50,6 +50,9 @@ void xg_credit_init(struct xg_credit *credit);
 /* A call has ended after took_s; if it ran on the GPU, it saved saved_s (otherwise 0). */
 void xg_credit_call(struct xg_credit *credit, double took_s, double saved_s);
 
+/* A call went to the GPU only to leave an operand there, and took so much longer. */
+void xg_credit_pay(struct xg_credit *credit, double seconds);
+
 /* What was found at a use of an operand. */
 struct xg_credit_sight {
     double gain_s;  /* saved by an operand that is kept and clean; at least 0 */
@@ -65,6 +68,11 @@ enum xg_credit_advice {
     XG_CREDIT_HIT,   /* it is kept: send only what was written */
     XG_CREDIT_DROP   /* it was kept, and is no longer: disarm and forget it */
 };
+
+/* Before that use is accounted for: whether the operand is kept, or has been unchanged for as long
+ * as it needs to be; and the credit that is left if all of it is armed then. */
+bool xg_credit_is_unchanged(const struct xg_credit_item *item, const struct xg_credit_sight *sight);
+double xg_credit_spare_s(const struct xg_credit *credit, const struct xg_credit_item *item);
 
 /*
  * Accounts for one use of an operand, and returns what to do. Each use of the operand is passed

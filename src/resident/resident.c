@@ -109,6 +109,17 @@ static bool fetch_locked(struct xg_table_entry *entry)
     return true;
 }
 
+static void set_costs_locked(struct xg_table_entry *entry)
+{
+    entry->huge = xg_pages_are_huge(&xg_room.pages, entry->pages);
+    const struct xg_pages_costs *costs = &xg_room.pages.costs[entry->huge];
+    const double pages =
+        (double)((entry->pages.end - entry->pages.begin) / xg_room.table.page_bytes);
+    entry->credit.arm_s = pages * costs->arm_s;
+    entry->credit.disarm_s = pages * costs->disarm_s;
+    entry->credit.miss_s = pages * costs->write_s;
+}
+
 static void look_at_locked(struct xg_resident_operand *operand, uint64_t now)
 {
     struct xg_table_entry *entry = entry_of_locked(&operand->key);
@@ -125,7 +136,12 @@ static void look_at_locked(struct xg_resident_operand *operand, uint64_t now)
         xg_room_stop("an operand changed without notice of the kernel");
     else if (!operand->sight.lost)
         take_copy_locked(entry, operand);
+    if (xg_room.opened && !tracked && entry->credit.run + 1 >= XG_CREDIT_NEED)
+        set_costs_locked(entry);
     entry->fingerprint = now;
+    operand->unchanged = xg_credit_is_unchanged(&entry->credit, &operand->sight);
+    operand->spare_s =
+        entry->credit.armed ? -1.0 : xg_credit_spare_s(&xg_room.credit, &entry->credit);
 }
 
 /* C is about to be written: pages that are tracked would fault, one by one. */
@@ -161,8 +177,12 @@ void xg_resident_look(struct xg_resident_call *call, struct xg_problem *problem)
         if (call->operand[b].key.at)
             look_at_locked(&call->operand[b], now[b]);
     xg_room_leave();
-    for (int b = 0; b < 2; b++)
-        problem->held[b] = call->operand[call->shared ? 0 : b].held_elems;
+    for (int b = 0; b < 2; b++) {
+        const struct xg_resident_operand *operand = &call->operand[call->shared ? 0 : b];
+        problem->held[b] = operand->held_elems;
+        problem->unchanged[b] = operand->unchanged;
+        problem->spare_s[b] = operand->spare_s;
+    }
     errno = saved_errno;
 }
 
@@ -187,17 +207,6 @@ static void let_go_locked(struct xg_resident_operand *operand, bool sent)
     operand->how = XG_RESIDENT_SEND;
 }
 
-static void set_costs_locked(struct xg_table_entry *entry)
-{
-    entry->huge = xg_pages_are_huge(&xg_room.pages, entry->pages);
-    const struct xg_pages_costs *costs = &xg_room.pages.costs[entry->huge];
-    const double pages =
-        (double)((entry->pages.end - entry->pages.begin) / xg_room.table.page_bytes);
-    entry->credit.arm_s = pages * costs->arm_s;
-    entry->credit.disarm_s = pages * costs->disarm_s;
-    entry->credit.miss_s = pages * costs->write_s;
-}
-
 static void settle_locked(struct xg_resident_operand *operand, bool on_gpu)
 {
     struct xg_table_entry *entry = xg_table_find(&xg_room.table, &operand->key);
@@ -207,19 +216,17 @@ static void settle_locked(struct xg_resident_operand *operand, bool on_gpu)
     operand->sight.gain_s = operand->gain_s;
     if (operand->how == XG_RESIDENT_HELD) /* rows that travel save nothing */
         operand->sight.gain_s *= operand->held_elems / elems;
-    const bool tracked = entry->credit.armed || entry->credit.scouted;
-    if (xg_room.opened && !tracked && entry->credit.run + 1 >= XG_CREDIT_NEED)
-        set_costs_locked(entry);
     const enum xg_credit_advice advice =
         xg_credit_use(&xg_room.credit, &entry->credit, &operand->sight);
+    const bool opens = advice >= XG_CREDIT_SCOUT && !xg_room.opened && operand->gain_s > 0.0;
+    if (opens) /* also for a call on the CPU: no start is to pay for what cannot be tracked */
+        xg_room_open();
     if (advice == XG_CREDIT_DROP || !on_gpu) {
         let_go_locked(operand, false);
         if (advice == XG_CREDIT_DROP)
             xg_room_drop(entry);
-    } else if (operand->gain_s == 0.0) {
+    } else if (operand->gain_s == 0.0 || opens) {
         return;
-    } else if (advice >= XG_CREDIT_SCOUT && !xg_room.opened) {
-        xg_room_open();
     } else if (advice == XG_CREDIT_SCOUT) {
         operand->how = XG_RESIDENT_SCOUT;
     } else if (advice == XG_CREDIT_ARM && !entry->copy) {
@@ -227,10 +234,13 @@ static void settle_locked(struct xg_resident_operand *operand, bool on_gpu)
     }
 }
 
-void xg_resident_settle(struct xg_resident_call *call, const double gain_s[2], bool on_gpu)
+void xg_resident_settle(struct xg_resident_call *call, const double gain_s[2], double extra_s,
+                        bool on_gpu)
 {
     const int saved_errno = errno;
     xg_room_enter();
+    if (on_gpu)
+        xg_credit_pay(&xg_room.credit, extra_s);
     for (int b = 0; b < 2; b++) {
         struct xg_resident_operand *operand = &call->operand[b];
         operand->gain_s = fmax(0.0, gain_s[b]);

@@ -48,18 +48,22 @@ struct xg_resident_call {
         int row_count;
         double held_elems; /* of the others */
         double gain_s;     /* saved if all of it is held */
+        bool unchanged;    /* as xg_problem says, and the next */
+        double spare_s;
         struct xg_credit_sight sight;
     } operand[2];
     bool shared; /* B is the same matrix as A and takes A's place; of B nothing else is set */
 };
 
-/* Finds the call's operands, proves the copies and sets problem->held and problem->resident. Pages
- * of a copy that C overwrites are no longer tracked. */
+/* Finds the call's operands, proves the copies and sets problem->held, resident, unchanged and
+ * spare_s. Pages of a copy that C overwrites are no longer tracked. */
 void xg_resident_look(struct xg_resident_call *call, struct xg_problem *problem);
 
 /* The call was decided. gain_s: what each operand would save if the device held all of it, or
- * saves now. If the call stays on the CPU, it needs its copies no longer. */
-void xg_resident_settle(struct xg_resident_call *call, const double gain_s[2], bool on_gpu);
+ * saves now; extra_s: by how much the call is slower because it leaves one there. If the call stays
+ * on the CPU, it needs its copies no longer. */
+void xg_resident_settle(struct xg_resident_call *call, const double gain_s[2], double extra_s,
+                        bool on_gpu);
 
 /* The device was chosen: arms and reserves what is to be kept there. The device's context is
  * current. Afterwards `how` is SEND, FILL or HELD for each operand. */

@@ -51,6 +51,30 @@ static void wide(void)
     destroy(&thin);
 }
 
+/* A thin product that stays on the CPU only because its operand would travel: a later one takes it
+ * there, and the next ones find it. On one core, so that the model's figures are the same
+ * everywhere.
+ */
+static void taken_there(void)
+{
+    enum { USES = 8 };
+    uint64_t seed = 24;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    XT_CHECK(!sched_setaffinity(0, sizeof one, &one));
+    begin();
+    const struct matrix big = create(XG_TYPE_S, 3000, 4000, 0, &seed);
+    const struct matrix thin = create(XG_TYPE_S, 4000, 8, 0, &seed);
+    XT_CHECK(multiply(&big, false, &thin, false, NULL, &seed) && on_gpu == 0);
+    XT_CHECK(multiply(&big, false, &thin, false, NULL, &seed) && (!tracks() || on_gpu == 1));
+    for (int i = 2; i < USES; i++)
+        XT_CHECK(multiply(&big, false, &thin, false, NULL, &seed), "product %d", i);
+    XT_CHECK(!tracks() || (is_kept(&big) && held_bytes > 0), "%ld on the GPU", on_gpu);
+    destroy(&thin);
+    destroy(&big);
+}
+
 /* An operand that is larger than the device's share displaces no other. */
 static void too_large(void)
 {
@@ -244,6 +268,7 @@ static void small_stack(void)
 static const struct fx_scenario scenarios[] = {
     {"edges", edges, "XGEMM_MODE=gpu XGEMM_RESIDENT=auto", NULL, NULL},
     {"wide", wide, "XGEMM_MODE=gpu XGEMM_RESIDENT=auto", NULL, NULL},
+    {"taken_there", taken_there, "XGEMM_MODE=auto XGEMM_RESIDENT=auto", NULL, NULL},
     {"too_large", too_large, "XGEMM_MODE=gpu XGEMM_RESIDENT=auto XGEMM_MEM_LIMIT=32M", NULL, NULL},
     {"damaged", damaged, "XGEMM_MODE=gpu XGEMM_RESIDENT=auto XGEMM_VERIFY=1",
      "the GPU computed a wrong product", NULL},

@@ -50,17 +50,17 @@ started || fail "a program that would have gained starts no GPU"
 [ "$(find "$tmp/cache/xgemm" -type f | xargs grep -l program | wc -l)" = 0 ] || fail "a name in clear"
 
 # Promises that are wrong: believed three times at most.
-plant 1600 0 0
+plant 800 0 0
 for run in 1 2 3; do
     ran "$program" 0
     started || fail "run $run of a promise in vain"
 done
 ran "$program" 0
 started && fail "a promise is believed for ever"
-keeps "a wrong promise" "gain 200 *"
+keeps "a wrong promise" "gain 100 *"
 
 # Records that do not count, and settings that turn them off.
-for record in "1600 3 0" "1600 -200 0" "1600 0 1" "300 0 0"; do
+for record in "800 3 0" "800 -200 0" "800 0 1" "150 0 0"; do
     plant $record
     ran "$program" 0
     started && fail "a record that does not count: $record"
@@ -68,10 +68,10 @@ for record in "1600 3 0" "1600 -200 0" "1600 0 1" "300 0 0"; do
     tool ' no$' "$program"
 done
 for setting in XGEMM_HISTORY=off XGEMM_REPRODUCIBLE=1 XGEMM_MODE=cpu; do
-    plant 1600 0 0
+    plant 800 0 0
     ran $setting "$program" 0
     started && fail "the GPU starts early, $setting"
-    keeps "$setting" "gain 1600 *"
+    keeps "$setting" "gain 800 *"
 done
 rm -r "$tmp/cache"
 ran XGEMM_HISTORY=off "$program" 1
@@ -89,20 +89,20 @@ done
 
 # The same if the GPU has started early, but no call has used it.
 rm -rf "$tmp/cache"
-plant 1600 0 0
+plant 800 0 0
 ran "$program" 0 fork
 started || fail "a promise, and a fork"
 keeps "a fork after an early start" "gain * bars 1 *"
 
 # A program that ends without its exit handlers, and gains nothing.
 rm -rf "$tmp/cache"
-plant 1600 -1 0
+plant 800 -1 0
 ran "$program" 0 _exit
-keeps "_exit" "gain 1600 *"
+keeps "_exit" "gain 800 *"
 started || fail "a promise, and _exit"
 
 # Many at once: each is right, and none leaves a file that blocks the others.
-plant 1600 0 0
+plant 800 0 0
 for run in 1 2 3 4 5 6 7 8; do
     env XT_FILES='0 /dev/dxg' LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" LD_PRELOAD="$tmp/interpose.so:$XG_SO" \
         "$program" 0 >"$tmp/out.$run" 2>&1 &

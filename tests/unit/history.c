@@ -111,8 +111,8 @@ static void test_promise(void)
         double products_s, routines_s;
         unsigned needs;
     } table[] = {
-        {0, 0, 0},     {0.2, 0, 0},          {0.3, 0, GPU}, {0, 0.4, 0},      {0, 0.5, CUSOLVER},
-        {5, 0.1, GPU}, {0.3, 0.3, CUSOLVER}, {-3, 0.5, 0},  {0.3, -0.5, GPU},
+        {0, 0, 0},      {0.1, 0, 0},          {0.15, 0, GPU}, {0, 0.2, 0},      {0, 0.25, CUSOLVER},
+        {5, 0.05, GPU}, {0.2, 0.2, CUSOLVER}, {-3, 0.5, 0},   {0.3, -0.5, GPU},
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         struct xg_past past = {0};

@@ -376,9 +376,61 @@ static void test_walk(void)
     }
 }
 
+/* --- Operands that stay ----------------------------------------------------------------------- */
+
+/* Reads 80 MB of A, which take longer to the device than the product takes on the CPU. */
+static struct xg_problem thin_product(bool unchanged, double spare_s)
+{
+    static char used;
+    return (struct xg_problem){.m = 20000,
+                               .n = 4,
+                               .k = 1024,
+                               .alpha = 1.0f,
+                               .resident = (struct xg_resident_call *)&used,
+                               .unchanged = {unchanged},
+                               .spare_s = {spare_s, -1.0}};
+}
+
+/* What an operand would save if it stayed pays for a start, and then for its own way. */
+static void test_thin(void)
+{
+    for (int unchanged = 0; unchanged < 2; unchanged++) {
+        const struct xg_problem call = thin_product(unchanged, 1.0);
+        struct xg_decision decision;
+        int calls = 0;
+        begin(0.0);
+        do {
+            decision = decide_at(1.0 + calls, XG_ENGINE_COLD, &call);
+            XT_CHECK(decision.place == XG_PLACE_CPU && decision.earns == unchanged &&
+                     decision.cpu_s < decision.gpu_s);
+            observe(&call, &decision, decision.cpu_s);
+        } while (++calls < 1000 && !decision.start);
+        XT_CHECK(unchanged ? calls > 10 && calls < 500 : calls == 1000, "started after %d", calls);
+        XT_CHECK(unchanged || policy.ledger.missed_s[GPU] == 0.0);
+    }
+    static const struct {
+        bool unchanged;
+        double spare_s;
+        enum xg_place place;
+    } rows[] = {{false, 1.0, XG_PLACE_CPU},
+                {true, -1.0, XG_PLACE_CPU},
+                {true, 1e-4, XG_PLACE_CPU},
+                {true, 1.0, XG_PLACE_GPU}};
+    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
+        const struct xg_problem call = thin_product(rows[row].unchanged, rows[row].spare_s);
+        begin(0.0);
+        struct xg_decision decision = decide_at(1.0, XG_ENGINE_READY, &call);
+        XT_CHECK(decision.place == rows[row].place, "row %d", (int)row);
+        XT_CHECK(decision.place == XG_PLACE_CPU
+                     ? decision.extra_s == 0.0
+                     : fabs(decision.extra_s - (decision.gpu_s - decision.cpu_s)) < 1e-12);
+    }
+}
+
 int main(void)
 {
     test_walk();
+    test_thin();
     test_residues();
     test_disturbed_minute();
     test_forever_awake();
