@@ -140,6 +140,68 @@ def als():
 
 
 @task
+def regression():
+    """Linear regression of 64 targets by gradient descent: the data do not change."""
+    rows, columns, targets = program.extent(30000), program.extent(1500), program.extent(64)
+    data = program.uniform(rows, columns)
+    wanted = data @ program.uniform(columns, targets)
+    weights = np.zeros((columns, targets), np.float32)
+    rate = np.float32(6 / rows)
+    with program.work():
+        losses = []
+        for _ in range(program.count(60)):
+            rest = data @ weights - wanted
+            losses.append(np.square(rest).mean())
+            weights -= rate * (data.T @ rest)
+    program.answer("losses", losses, 1e-3)
+
+
+@task
+def transformer():
+    """Four layers of a transformer read twelve batches of 8 x 512 words: the weights do not change."""
+    heads, words = 16, program.extent(512)
+    width = heads * program.extent(64)
+    layers = [[program.uniform(*shape) * np.float32(2 / np.sqrt(shape[0]))
+               for shape in ((width, 3 * width), (width, width), (width, 4 * width), (4 * width, width))]
+              for _ in range(4)]
+    batches = program.uniform(program.count(12), 8 * words, width)
+
+    def normal(x):
+        x = x - x.mean(axis=1, keepdims=True)
+        return x / np.sqrt(np.square(x).mean(axis=1, keepdims=True))
+
+    def attended(x):
+        """Returns what each word reads of the words of its line."""
+        query, key, value = x.reshape(8, words, 3, heads, -1).transpose(2, 0, 3, 1, 4)
+        scores = query @ key.swapaxes(-1, -2) / np.float32(np.sqrt(query.shape[-1]))
+        np.exp(scores - scores.max(axis=-1, keepdims=True), out=scores)
+        scores /= scores.sum(axis=-1, keepdims=True)
+        return (scores @ value).transpose(0, 2, 1, 3).reshape(8 * words, width)
+
+    with program.work():
+        means = []
+        for x in batches:
+            for heads_in, heads_out, wide, narrow in layers:
+                x = x + attended(normal(x) @ heads_in) @ heads_out
+                x = x + np.maximum(normal(x) @ wide, 0) @ narrow
+            means.append(np.abs(x).mean())
+    program.answer("means", means, 1e-4)
+
+
+@task
+def whitening():
+    """Forty batches of 4096 rows times one matrix of 3072 columns."""
+    rows, columns = program.extent(4096), program.extent(3072)
+    white, pool = program.uniform(columns, columns), program.uniform(rows, columns)
+    with program.work():
+        norms = []
+        for step in range(program.count(40)):
+            pool -= pool[step % rows]
+            norms.append(np.linalg.norm((pool @ white)[-1]))
+    program.answer("norms", norms, 1e-4)
+
+
+@task
 def small():
     """Thousands of products of 32 to 100 rows: a Kalman filter for states of many sizes."""
     steps = program.count(600)
