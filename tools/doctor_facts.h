@@ -142,7 +142,7 @@ struct doctor_settings {
     const char
         *cpu_blas; /* XGEMM_CPU_BLAS if it cannot be loaded or has none of our names; else NULL */
     const char *files[2]; /* XGEMM_LOG, XGEMM_TRACE: those that cannot be written */
-    const char *resident; /* with XGEMM_RESIDENT=auto: why no operand can stay; else NULL */
+    const char *resident; /* why no operand can stay; NULL: some can, or none is to */
 };
 
 /* The entries of LD_PRELOAD and /etc/ld.so.preload, and the library itself. */

@@ -99,7 +99,7 @@ const struct doctor_diagnosis doctor_setting_diagnoses[] = {
     {"setting.trace", DOCTOR_MEND, find_text, FIELD(settings.files[1]),
      "XGEMM_TRACE=%s cannot be written.", "Set it to a file in a writable folder."},
     {"setting.resident", DOCTOR_NOTE, find_text, FIELD(settings.resident),
-     "XGEMM_RESIDENT=auto, but no operand can stay on the GPU: %s.",
+     "No operand can stay on the GPU: %s.",
      "No action is needed: every product sends its operands. To keep them takes Linux 6.7 or newer "
      "and a process without a filter of system calls (Docker: --security-opt seccomp=unconfined)."},
     {"calibration.damaged", DOCTOR_MEND, find_calibration, DOCTOR_CALIBRATION_DAMAGED,

@@ -176,8 +176,8 @@ static const struct xg_setting settings[] = {
     {.name = "XGEMM_RESIDENT",
      .kind = XG_SETTING_CHOICE,
      .offset = FIELD(resident),
-     .choices = {"off", "auto"},
-     .accepts = "off|auto",
+     .choices = {"auto", "off"},
+     .accepts = "auto|off",
      .help =
          "auto: operands that the program does not change stay on the GPU where that saves time "
          "and each reuse can be proved right (Linux 6.7); off: every product sends its operands."},

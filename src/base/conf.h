@@ -13,7 +13,7 @@
 enum xg_mode { XG_MODE_AUTO, XG_MODE_CPU, XG_MODE_GPU, XG_MODE_COMPARE };
 enum xg_lapack { XG_LAPACK_ON, XG_LAPACK_OFF };
 enum xg_history_use { XG_HISTORY_ON, XG_HISTORY_OFF };
-enum xg_resident_use { XG_RESIDENT_OFF, XG_RESIDENT_AUTO };
+enum xg_resident_use { XG_RESIDENT_AUTO, XG_RESIDENT_OFF };
 enum xg_exit { XG_EXIT_LEAVE, XG_EXIT_WAIT };
 enum xg_spinning { XG_SPINNING_AUTO, XG_SPINNING_SHORT, XG_SPINNING_KEEP };
 enum xg_math { XG_MATH_ACCURATE, XG_MATH_STRICT, XG_MATH_TF32 };
@@ -37,7 +37,7 @@ struct xg_conf {
     int timeout_ms;          /* XGEMM_TIMEOUT_MS; 0: 30000 */
     enum xg_spinning spin;   /* XGEMM_SPIN=auto|short|keep: spinning of CPU libraries' threads */
     enum xg_history_use history;   /* XGEMM_HISTORY=on|off: remembers which programs gain */
-    enum xg_resident_use resident; /* XGEMM_RESIDENT=off|auto: operands stay on the device */
+    enum xg_resident_use resident; /* XGEMM_RESIDENT=auto|off: operands stay on the device */
     enum xg_exit exit;             /* XGEMM_EXIT=leave|wait: for the GPU at exit */
     double verify;                 /* XGEMM_VERIFY: share of products to verify, 0 to 1 */
     int reproducible; /* XGEMM_REPRODUCIBLE=0|1: shape and device set place and kernel */

@@ -53,8 +53,8 @@ bool xg_past_holds(const struct xg_past *past, uint64_t machine, int64_t now_s);
 
 /*
  * The resources that should start before the first call: the record's, if the believed gain is at
- * least half of the time of their starts and nothing bars it. Runs that take it and do not tell how they
- * ended end the belief too; those of one minute count once, because ranks start together.
+ * least half of the time of their starts and nothing bars it. Runs that take it and do not tell how
+ * they ended end the belief too; those of one minute count once, because ranks start together.
  */
 unsigned xg_past_promise(const struct xg_past *past);
 void xg_past_take(struct xg_past *past, int64_t now_s);

@@ -9,7 +9,7 @@
  * the device that has it; rows that were written are sent again. After any trouble the operand
  * travels as ever: nothing here can fail a call.
  *
- * XGEMM_RESIDENT=auto turns it on. It opens at the first operand that is seen unchanged (5 ms) and
+ * XGEMM_RESIDENT=off turns it off. It opens at the first operand that is seen unchanged (5 ms) and
  * stays off where pages cannot be tracked; doc/explanation/residency.md says where.
  *
  * From any thread. One lock is held over a fetch or arming and the marks that it makes; no call of

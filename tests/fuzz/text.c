@@ -224,7 +224,7 @@ static void check_settings(struct fuzz_bytes bytes)
     check_choice(&env, "XGEMM_MATH", "accurate\0strict\0tf32\0", (int)conf.math);
     check_choice(&env, "XGEMM_LAPACK", "1\0000\0", (int)conf.lapack);
     check_choice(&env, "XGEMM_HISTORY", "on\0off\0", (int)conf.history);
-    check_choice(&env, "XGEMM_RESIDENT", "off\0auto\0", (int)conf.resident);
+    check_choice(&env, "XGEMM_RESIDENT", "auto\0off\0", (int)conf.resident);
     check_choice(&env, "XGEMM_EXIT", "leave\0wait\0", (int)conf.exit);
     check_choice(&env, "XGEMM_SPIN", "auto\0short\0keep\0", (int)conf.spin);
     check_number(&env, "XGEMM_MEM_LIMIT", true, INT64_MAX, conf.mem_limit_bytes);
