@@ -209,15 +209,18 @@ static size_t device_bytes(void)
     return bytes;
 }
 
-/* The answer before a start: are there device files? */
-static bool may_have_gpu(void)
+/* The least bytes of operands that are looked for; INFINITY: there can be no GPU. */
+static double least_held_bytes(void)
 {
-    static _Atomic int found = -1;
+    static _Atomic int files = -1; /* whether a device has some */
     const enum xg_engine_state state = xg_engine_state_get();
-    if (state == XG_ENGINE_COLD && atomic_load(&found) < 0)
-        atomic_store(&found, xg_absence_find(XG_ABSENCE_FILES) == XG_REASON_EARNING);
-    return state == XG_ENGINE_READY || state == XG_ENGINE_STARTING ||
-           (state == XG_ENGINE_COLD && atomic_load(&found));
+    if (state == XG_ENGINE_READY)
+        return XG_RESIDENT_FLOOR_BYTES;
+    if (state == XG_ENGINE_COLD && atomic_load(&files) < 0)
+        atomic_store(&files, xg_absence_find(XG_ABSENCE_FILES) == XG_REASON_EARNING);
+    return state == XG_ENGINE_STARTING || (state == XG_ENGINE_COLD && atomic_load(&files))
+               ? XG_RESIDENT_BEFORE_BYTES
+               : INFINITY;
 }
 
 /*
@@ -231,9 +234,9 @@ static bool find_held(const struct xg_conf *conf, struct xg_shelter *shelter,
                       struct xg_resident_call *held)
 {
     if (conf->resident != XG_RESIDENT_AUTO || conf->reproducible || problem->batch ||
-        conf->mode == XG_MODE_CPU || conf->mode == XG_MODE_COMPARE || !may_have_gpu() ||
+        conf->mode == XG_MODE_CPU || conf->mode == XG_MODE_COMPARE ||
         xg_problem_up_elems(problem) * (double)xg_problem_elem_bytes(problem) <
-            XG_RESIDENT_FLOOR_BYTES ||
+            least_held_bytes() ||
         xg_problem_alpha_zero(problem) || !xg_stack_suffices() || close_shelter(shelter))
         return false;
     *copy = *problem;

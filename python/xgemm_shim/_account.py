@@ -162,6 +162,7 @@ class Stats:
     verified: int = 0  #: verified products (XGEMM_VERIFY)
     wrong: int = 0  #: verified products that were wrong and that the CPU recomputed
     unverified: int = 0  #: products that could not be verified
+    held_bytes: float = 0.0  #: bytes of operands that were not copied, because they were on the GPU, unchanged
     pid: int = 0  #: the process; 0 before its first product
 
     @property
@@ -218,6 +219,7 @@ class Stats:
             self.verified - before.verified,
             self.wrong - before.wrong,
             self.unverified - before.unverified,
+            self.held_bytes - before.held_bytes,
             self.pid,
         )
 
@@ -239,6 +241,8 @@ class Stats:
             ],
         )
         lines += self._shape_lines()
+        if self.held_bytes:
+            lines.append("  operands that stayed on the GPU, unchanged: %.3f GB not sent" % (self.held_bytes * 1e-9))
         if any(row.why == _NO_SOLVER for row in self.rows):
             lines.append("  %s: pip install 'xgemm-shim[lapack]'" % _NO_SOLVER)
         if self.verified or self.unverified:
@@ -291,11 +295,12 @@ def parse(content: bytes) -> Stats:
     if len(content) != _BYTES:
         raise ValueError("an account has %d bytes, but this one has %d" % (_BYTES, len(content)))
     head = _HEAD.unpack_from(content)
-    _, _, size, pid, _, _, row_count, _, dropped, _, right, wrong, unable, _, _, _ = head
+    _, _, size, pid, _, _, row_count, _, dropped, _, right, wrong, unable, _, _, held_bytes = head
     if size != _BYTES or not 0 <= row_count <= _ROWS:
         raise ValueError("the account is damaged")
 
-    stats = Stats(pid=pid, shapes_dropped=dropped, verified=right + wrong, wrong=wrong, unverified=unable)
+    stats = Stats(pid=pid, shapes_dropped=dropped, verified=right + wrong, wrong=wrong, unverified=unable,
+                  held_bytes=held_bytes)
     rows = content[_HEAD.size : _HEAD.size + row_count * _ROW.size]
     for name, place, reason, *sums in _ROW.iter_unpack(rows):
         stats.rows.append(Row(word(PLACES, place), word(_REASONS, reason), text(name), *sums))

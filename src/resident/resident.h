@@ -26,6 +26,10 @@
 /* An operand below this is always sent: its call is short, and it shares its pages with others. */
 enum { XG_RESIDENT_FLOOR_BYTES = 1 << 20 };
 
+/* Before the GPU has started, one below this is not looked for: hundreds of calls would have to
+ * find it before its way paid for a start, and each look takes microseconds. */
+enum { XG_RESIDENT_BEFORE_BYTES = 16 << 20 };
+
 /* More ranges of rows than this are sent as one. */
 enum { XG_RESIDENT_ROWS = 32 };
 
