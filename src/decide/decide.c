@@ -247,16 +247,28 @@ static double saved_s(double cpu_s, const struct xg_decision *decision)
     return cpu_s / crowd * x / (1.0 + x);
 }
 
+/* The call's time on the CPU. Until this run has seen such a call there, the model's error is that
+ * of an earlier run, or a run that started early would seem to have saved less, or more. */
+static double cpu_seconds(const struct xg_policy *policy, const struct xg_decision *decision)
+{
+    const bool seen = xg_feedback_weight(&policy->feedback, XG_SIDE_CPU, &decision->known) > 0.0;
+    return decision->cpu_s *
+           (!seen && policy->ledger.cpu_ratio > 0.0 ? policy->ledger.cpu_ratio : 1.0);
+}
+
 void xg_decide_observe(struct xg_policy *policy, enum xg_side side, const struct xg_call *call,
                        const struct xg_decision *decision, double seconds, double now_s)
 {
     xg_policy_observe(policy, side, call, decision, seconds, now_s);
-    if (side == XG_SIDE_CPU && decision->earns && seconds > 0.0 && isfinite(seconds))
+    if (side == XG_SIDE_CPU && decision->earns && seconds > 0.0 && isfinite(seconds)) {
         xg_ledger_miss(&policy->ledger, decision->needs,
                        saved_s(fmin(seconds, decision->cpu_s), decision));
+        policy->ledger.cpu_s += seconds;
+        policy->ledger.cpu_model_s += decision->model_s[XG_SIDE_CPU];
+    }
     if (side == XG_SIDE_GPU && decision->reason == XG_REASON_MODEL && seconds > 0.0)
         xg_ledger_save(&policy->ledger, decision->needs,
-                       (decision->cpu_s - seconds) / decision->crowd);
+                       (cpu_seconds(policy, decision) - seconds) / decision->crowd);
 }
 
 void xg_decide_observe_settled(struct xg_policy *policy, double then_s)

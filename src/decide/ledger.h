@@ -26,6 +26,8 @@ struct xg_start {
 struct xg_ledger {
     double missed_s[XG_RESOURCE_SETS]; /* by what the calls needed */
     double saved_s[XG_RESOURCE_SETS];  /* the same of calls that ran on the GPU */
+    double cpu_s, cpu_model_s; /* of calls that missed: their time on the CPU, and the model's */
+    double cpu_ratio;          /* the first to the second in an earlier run; 0: not known */
     double begun_s[XG_RESOURCE_COUNT]; /* when a start began, or was first seen; 0: never */
 };
 

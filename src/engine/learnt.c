@@ -76,6 +76,7 @@ void xg_learnt_open(const struct xg_conf *conf, const struct xg_cpu *cpu,
     int64_t taken = xg_latch_wait(&learnt.latch);
     if (!learnt.opened) {
         learnt.policy.model = model;
+        learnt.policy.ledger.cpu_ratio = xg_remembered_cpu_ratio();
         learnt.cores = cores;
     }
     atomic_store_explicit(&learnt.opened, true, memory_order_release);

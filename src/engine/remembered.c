@@ -43,7 +43,7 @@ static _Atomic bool gpu_started;
  * that notes. */
 static struct {
     _Atomic int64_t gain_us[XG_RESOURCE_SETS], takes_us[XG_RESOURCE_COUNT];
-    _Atomic int64_t saved_us, first_us, all_us, due_us;
+    _Atomic int64_t saved_us, first_us, all_us, due_us, cpu_us, cpu_model_us;
     _Atomic bool writing;
 } run;
 
@@ -180,6 +180,11 @@ unsigned xg_remembered_promise(void)
     return atomic_load_explicit(&promised, memory_order_relaxed);
 }
 
+double xg_remembered_cpu_ratio(void)
+{
+    return atomic_load(&look) == CONFIRMED ? xg_past_cpu_ratio(&program.past) : 1.0;
+}
+
 void xg_remembered_at_call(const struct xg_conf *conf)
 {
     const bool first = xg_remembered_find(false, xg_conf_environment);
@@ -195,7 +200,7 @@ static void begin_note(const double takes_s[XG_RESOURCE_COUNT])
 {
     for (int i = 0; i < XG_RESOURCE_COUNT; i++)
         atomic_store(&run.takes_us[i], (int64_t)(1e6 * takes_s[i]));
-    atomic_store(&run.due_us, (int64_t)(1e6 * takes_s[XG_RESOURCE_GPU]));
+    atomic_store(&run.due_us, (int64_t)(1e6 * XG_PAST_NEEDED * takes_s[XG_RESOURCE_GPU]));
     atomic_store(&run.first_us, (int64_t)(1e6 * passed_s()));
 }
 
@@ -217,6 +222,9 @@ void xg_remembered_note(const struct xg_ledger *ledger, const double takes_s[XG_
         begin_note(takes_s);
     atomic_store_explicit(&run.all_us, (int64_t)(1e6 * all_s) + 1, memory_order_relaxed);
     atomic_store_explicit(&run.saved_us, (int64_t)(1e6 * saved_s), memory_order_relaxed);
+    atomic_store_explicit(&run.cpu_us, (int64_t)(1e6 * ledger->cpu_s), memory_order_relaxed);
+    atomic_store_explicit(&run.cpu_model_us, (int64_t)(1e6 * ledger->cpu_model_s),
+                          memory_order_relaxed);
 }
 
 bool xg_remembered_is_due(void)
@@ -249,6 +257,8 @@ static void write_record(bool ended)
     struct xg_past_run shown = {.saved_s = 1e-6 * (double)atomic_load(&run.saved_us),
                                 .wall_s = passed_s(),
                                 .first_s = 1e-6 * (double)atomic_load(&run.first_us),
+                                .cpu_s = 1e-6 * (double)atomic_load(&run.cpu_us),
+                                .cpu_model_s = 1e-6 * (double)atomic_load(&run.cpu_model_us),
                                 .bars = atomic_load(&bars),
                                 .promised = xg_remembered_promise(),
                                 .ended = ended,

@@ -2,9 +2,9 @@
 /* What earlier runs of this program have shown: looked up once, and kept up to date. */
 /*
  * The ledger adds up what calls have saved and missed. A record is written when the sum first
- * exceeds what a start takes, each time it has doubled, and at the end. A process that gains
- * nothing and starts nothing writes nothing. Off with XGEMM_HISTORY=off, XGEMM_REPRODUCIBLE=1 and
- * all modes but auto. The functions keep errno.
+ * exceeds half of what a start takes, each time it has doubled, and at the end. A process that
+ * gains nothing and starts nothing writes nothing. Off with XGEMM_HISTORY=off, XGEMM_REPRODUCIBLE=1
+ * and all modes but auto. The functions keep errno.
  */
 #ifndef XG_REMEMBERED_H
 #define XG_REMEMBERED_H
@@ -29,6 +29,9 @@ void xg_remembered_confirm(const struct xg_conf *conf);
  * load. The second notes that the promise is taken. */
 unsigned xg_remembered_promise(void);
 void xg_remembered_take(void);
+
+/* The error of the model's times on the CPU in an earlier run of the program; 1: not known. */
+double xg_remembered_cpu_ratio(void);
 
 /* For the first call: finds, confirms, and looks whether settings have changed since the load. */
 void xg_remembered_at_call(const struct xg_conf *conf);

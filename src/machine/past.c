@@ -3,9 +3,8 @@
 
 #include <math.h>
 
-/* Times the starts' time: what a gain must reach, because most of an early start passes beside
- * imports, and the most that is believed. */
-static const double NEEDED = 0.5, BELIEVED = 2;
+/* Times the starts' time. */
+static const double BELIEVED = 2;
 
 enum { UNPROVED = 4, TOGETHER_S = 60 };
 
@@ -45,7 +44,7 @@ static unsigned needs_of(const struct xg_past_run *run)
     unsigned best = 0;
     double most_s = 0;
     for (unsigned set = 1; set < XG_RESOURCE_SETS; set++) {
-        double left_s = gain_of(run->gain_s, set) - NEEDED * starts_s(set, run->takes_s);
+        double left_s = gain_of(run->gain_s, set) - XG_PAST_NEEDED * starts_s(set, run->takes_s);
         if (left_s > most_s) {
             most_s = left_s;
             best = set;
@@ -56,14 +55,20 @@ static unsigned needs_of(const struct xg_past_run *run)
 
 unsigned xg_past_promise(const struct xg_past *past)
 {
-    const bool gains = past->gain_ms >= NEEDED * past->price_ms;
+    const bool gains = past->gain_ms >= XG_PAST_NEEDED * past->price_ms;
     const bool believed = gains && past->unproved < UNPROVED;
     return believed && !past->bars ? past->needs : 0;
 }
 
+double xg_past_cpu_ratio(const struct xg_past *past)
+{
+    return exp2(past->cpu_eighths / 8.0);
+}
+
 void xg_past_take(struct xg_past *past, int64_t now_s)
 {
-    past->unproved += now_s - past->time_s >= TOGETHER_S || !past->unproved;
+    past->unproved +=
+        past->unproved < UINT8_MAX && (now_s - past->time_s >= TOGETHER_S || !past->unproved);
     past->time_s = now_s;
 }
 
@@ -80,6 +85,9 @@ void xg_past_learn(struct xg_past *past, const struct xg_past_run *run, int64_t 
         past->gain_ms /= 2;
         past->unproved -= past->unproved > 0;
     }
+    if (!run->promised && run->cpu_s > 0 && run->cpu_model_s > 0)
+        past->cpu_eighths =
+            (int8_t)fmax(-24, fmin(24, round(8 * log2(run->cpu_s / run->cpu_model_s))));
     past->time_s = now_s;
     past->wall_ms = milliseconds(run->wall_s);
     past->saved_ms = milliseconds(run->saved_s);

@@ -28,7 +28,8 @@ struct xg_past {
     uint32_t device_mib; /* of the last run: device memory */
     uint8_t needs;       /* a set of resources (ledger.h) */
     uint8_t bars;        /* a set of the reasons above */
-    uint16_t unproved;   /* promises that were taken since a run last showed a gain */
+    uint8_t unproved;    /* promises that were taken since a run last showed a gain */
+    int8_t cpu_eighths;  /* of an octave: its calls' time on the CPU to the model's */
     uint64_t seal;       /* keyed hash of all above */
 };
 
@@ -37,6 +38,7 @@ struct xg_past_run {
     /* Saved, by what the calls needed; of a run that was promised nothing, also missed. */
     double gain_s[XG_RESOURCE_SETS];
     double takes_s[XG_RESOURCE_COUNT]; /* of starts on this machine */
+    double cpu_s, cpu_model_s;         /* of calls that missed, and what the model says */
     double saved_s, wall_s, first_s;
     unsigned bars;
     bool promised, ended; /* it started early; it ends now */
@@ -44,6 +46,11 @@ struct xg_past_run {
 };
 
 _Static_assert(sizeof(struct xg_past) == 64, "a file's record has no padding");
+
+/* Of the starts' time: what a gain must reach, because most of an early start passes beside
+ * imports.
+ */
+#define XG_PAST_NEEDED 0.5
 
 /* A record is believed for so many days after its last run. */
 enum { XG_PAST_DAYS = 180, XG_PAST_DAY_S = 86400 };
@@ -57,6 +64,9 @@ bool xg_past_holds(const struct xg_past *past, uint64_t machine, int64_t now_s);
  * they ended end the belief too; those of one minute count once, because ranks start together.
  */
 unsigned xg_past_promise(const struct xg_past *past);
+
+/* The time of its calls on the CPU to the model's, in its last run without a promise; 1/8 to 8. */
+double xg_past_cpu_ratio(const struct xg_past *past);
 void xg_past_take(struct xg_past *past, int64_t now_s);
 
 /*

@@ -161,6 +161,29 @@ static void test_belief(void)
              "a record of the future, of long ago, of another machine");
 }
 
+/* A run that was promised a GPU has no times on the CPU: it is judged by those of an earlier run.
+ */
+static void test_ratio(void)
+{
+    static const struct {
+        double cpu_s, model_s, ratio;
+    } table[] = {{0, 0, 1},   {2, 2, 1},       {4, 2, 2},  {1, 2, 0.5},
+                 {1e3, 1, 8}, {1, 1e3, 0.125}, {5, 2, 2.5}};
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        struct xg_past past = {0};
+        struct xg_past_run run = run_of(1, 0);
+        run.cpu_s = table[i].cpu_s;
+        run.cpu_model_s = table[i].model_s;
+        xg_past_learn(&past, &run, TODAY);
+        XT_CHECK(fabs(xg_past_cpu_ratio(&past) / table[i].ratio - 1) < 0.05, "%g, not %g",
+                 xg_past_cpu_ratio(&past), table[i].ratio);
+        run.promised = true;
+        run.cpu_s = 3 * run.cpu_model_s;
+        xg_past_learn(&past, &run, TODAY);
+        XT_CHECK(fabs(xg_past_cpu_ratio(&past) / table[i].ratio - 1) < 0.05, "beside a start");
+    }
+}
+
 /* --- Files ------------------------------------------------------------------------------------ */
 
 static void open_in(struct xg_history *history, const char *home, bool make)
@@ -310,6 +333,7 @@ int main(void)
     test_describe(folder);
     test_promise();
     test_belief();
+    test_ratio();
     test_hash();
     static void (*const tests[])(const char *) = {test_records, test_faults, test_crowd,
                                                   test_starts};

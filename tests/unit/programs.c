@@ -427,10 +427,37 @@ static void test_thin(void)
     }
 }
 
+/* What a call on the GPU has saved is judged by the CPU of this run; before this run has seen it,
+ * by the model and its error in an earlier run. */
+static void test_saved(void)
+{
+    static const double ratios[] = {0.0, 1.0, 2.5, 0.5};
+    const struct xg_problem call = shape(4096);
+    for (size_t i = 0; i < sizeof ratios / sizeof ratios[0]; i++) {
+        const double ratio = ratios[i] > 0.0 ? ratios[i] : 1.0;
+        begin(0.0);
+        policy.ledger.cpu_ratio = ratios[i];
+        struct xg_decision decision = decide_at(1.0, XG_ENGINE_READY, &call);
+        observe(&call, &decision, 0.01);
+        XT_CHECK(fabs(policy.ledger.saved_s[GPU] - (ratio * decision.cpu_s - 0.01)) < 1e-9);
+        begin(0.0);
+        policy.ledger.cpu_ratio = ratios[i];
+        decision = decide_at(1.0, XG_ENGINE_COLD, &call);
+        observe(&call, &decision, 3 * decision.cpu_s);
+        XT_CHECK(fabs(policy.ledger.cpu_s - 3 * policy.ledger.cpu_model_s) < 1e-9);
+        for (int again = 0; again < 3; again++)
+            observe(&call, &decision, 3 * decision.cpu_s);
+        decision = decide_at(2.0, XG_ENGINE_READY, &call);
+        observe(&call, &decision, 0.01);
+        XT_CHECK(fabs(policy.ledger.saved_s[GPU] - (decision.cpu_s - 0.01)) < 1e-9);
+    }
+}
+
 int main(void)
 {
     test_walk();
     test_thin();
+    test_saved();
     test_residues();
     test_disturbed_minute();
     test_forever_awake();
