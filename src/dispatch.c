@@ -209,18 +209,14 @@ static size_t device_bytes(void)
     return bytes;
 }
 
-/* The least bytes of operands that are looked for; INFINITY: there can be no GPU. */
-static double least_held_bytes(void)
+/* Before the start only large operands are looked for, and only if a device has files: that takes
+ * system calls, so the shelter is closed. */
+static bool may_have_device(void)
 {
-    static _Atomic int files = -1; /* whether a device has some */
-    const enum xg_engine_state state = xg_engine_state_get();
-    if (state == XG_ENGINE_READY)
-        return XG_RESIDENT_FLOOR_BYTES;
-    if (state == XG_ENGINE_COLD && atomic_load(&files) < 0)
+    static _Atomic int files = -1;
+    if (atomic_load(&files) < 0)
         atomic_store(&files, xg_absence_find(XG_ABSENCE_FILES) == XG_REASON_EARNING);
-    return state == XG_ENGINE_STARTING || (state == XG_ENGINE_COLD && atomic_load(&files))
-               ? XG_RESIDENT_BEFORE_BYTES
-               : INFINITY;
+    return atomic_load(&files);
 }
 
 /*
@@ -233,11 +229,15 @@ static bool find_held(const struct xg_conf *conf, struct xg_shelter *shelter,
                       const struct xg_problem *problem, struct xg_problem *copy,
                       struct xg_resident_call *held)
 {
+    const enum xg_engine_state state = xg_engine_state_get();
+    const double least =
+        state == XG_ENGINE_READY ? XG_RESIDENT_FLOOR_BYTES : XG_RESIDENT_BEFORE_BYTES;
     if (conf->resident != XG_RESIDENT_AUTO || conf->reproducible || problem->batch ||
-        conf->mode == XG_MODE_CPU || conf->mode == XG_MODE_COMPARE ||
-        xg_problem_up_elems(problem) * (double)xg_problem_elem_bytes(problem) <
-            least_held_bytes() ||
-        xg_problem_alpha_zero(problem) || !xg_stack_suffices() || close_shelter(shelter))
+        conf->mode == XG_MODE_CPU || conf->mode == XG_MODE_COMPARE || state == XG_ENGINE_NONE ||
+        state == XG_ENGINE_FORKED || problem->m < 1 || problem->n < 1 || problem->k < 1 ||
+        xg_problem_up_elems(problem) * (double)xg_problem_elem_bytes(problem) < least ||
+        xg_problem_alpha_zero(problem) || !xg_stack_suffices() || close_shelter(shelter) ||
+        (state == XG_ENGINE_COLD && !may_have_device()))
         return false;
     *copy = *problem;
     xg_resident_look(held, copy);
@@ -248,7 +248,8 @@ static void end_held(struct xg_resident_call *held, const struct xg_decision *de
 {
     const double took_s = xg_clock_s() - decision->begin_s;
     const double saved_s = fmax(0.0, decision->cpu_s - took_s) / decision->crowd;
-    xg_resident_end(held, took_s, on_gpu ? saved_s : 0.0);
+    const double lost_s = decision->leaves ? fmax(0.0, took_s - decision->cpu_s) : 0.0;
+    xg_resident_end(held, took_s, on_gpu ? saved_s : 0.0, lost_s);
 }
 
 static bool compute(const struct xg_call *given, const struct xg_cpu *cpu,
@@ -284,7 +285,7 @@ static bool compute(const struct xg_call *given, const struct xg_cpu *cpu,
         reason = why;
     }
     if (holds)
-        xg_resident_settle(&held, decision.held_gain_s, decision.extra_s, place == XG_PLACE_GPU);
+        xg_resident_settle(&held, decision.held_gain_s, place == XG_PLACE_GPU);
     bool on_gpu = xg_run(&run, place, reason);
     if (holds)
         end_held(&held, &decision, on_gpu);

@@ -180,7 +180,8 @@ static const struct xg_setting settings[] = {
      .accepts = "auto|off",
      .help =
          "auto: operands that the program does not change stay on the GPU where that saves time "
-         "and each reuse can be proved right (Linux 6.7); off: every product sends its operands."},
+         "and each reuse can be proved right (Linux 6.7 or newer); off, and with "
+         "XGEMM_REPRODUCIBLE=1: every product sends its operands."},
     {.name = "XGEMM_EXIT",
      .kind = XG_SETTING_CHOICE,
      .offset = FIELD(exit),

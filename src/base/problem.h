@@ -112,8 +112,8 @@ struct xg_problem {
     const struct xg_batch *batch; /* NULL: no batch */
     double held[2]; /* elements of A and of B that need not travel, because the device has them */
     struct xg_resident_call *resident; /* the operands that stay there (resident/); NULL: none */
-    /* Of that call's A and B: whether they were unchanged in their last uses, and what the credit
-     * has left if they are tracked from now on; negative: they are not to be. */
+    /* Of that call's A and B: whether they were unchanged in their last uses, and the credit that
+     * is left if this use takes them to the device to stay; -INFINITY: they cannot. */
     bool unchanged[2];
     double spare_s[2];
 };

@@ -4,6 +4,7 @@
 
 #include <limits.h>
 #include <math.h>
+#include <string.h>
 
 #include "decide/policy.h"
 #include "decide/tuning.h"
@@ -157,22 +158,23 @@ static void decide_before(struct xg_policy *policy, const struct xg_conf *conf,
 }
 
 /* A product is faster on the CPU only because of an operand's way to the device, and the operand
- * could stay there: this call takes it there, if two uses pay for that; it had as many before. */
-static void admit(const struct xg_problem *problem, struct xg_decision *decision)
+ * could stay there: this call takes it there, if two uses pay for that; it had as many before. Not
+ * with several devices: the next call may run on another one. */
+static void admit(const struct xg_conf *conf, const struct xg_problem *problem,
+                  struct xg_decision *decision)
 {
     const double extra_s = decision->gpu_s - decision->cpu_s;
-    if (decision->place != XG_PLACE_CPU || decision->reason != XG_REASON_MODEL || decision->crowded)
+    if (decision->place != XG_PLACE_CPU || decision->reason != XG_REASON_MODEL ||
+        decision->crowded || (conf->devices && strchr(conf->devices, ',')))
         return;
-    for (int b = 0; b < 2; b++) {
-        if (!problem->unchanged[b] || !(extra_s <= problem->spare_s[b]) ||
-            !(extra_s <= 2.0 * decision->held_gain_s[b]))
-            continue;
-        place(decision, XG_PLACE_GPU, XG_REASON_MODEL);
-        decision->settled = false;
-        decision->extra_s = fmax(0.0, extra_s);
-        decision->waits_s = decision->held_gain_s[b];
+    for (int b = 0; b < 2 && !decision->leaves; b++)
+        decision->leaves =
+            extra_s <= problem->spare_s[b] && extra_s <= 2.0 * decision->held_gain_s[b];
+    if (!decision->leaves)
         return;
-    }
+    place(decision, XG_PLACE_GPU, XG_REASON_MODEL);
+    decision->settled = false;
+    decision->waits_s = 0.0;
 }
 
 static void decide_ready(struct xg_policy *policy, const struct xg_conf *conf,
@@ -180,7 +182,7 @@ static void decide_ready(struct xg_policy *policy, const struct xg_conf *conf,
 {
     xg_policy_choose(policy, conf, call, decision);
     if (call->problem && call->problem->resident)
-        admit(call->problem, decision);
+        admit(conf, call->problem, decision);
     decision->wait = conf->reproducible && decision->place == XG_PLACE_GPU;
     decision->start_s = HUGE_VAL;
 }
@@ -247,11 +249,11 @@ static double saved_s(double cpu_s, const struct xg_decision *decision)
     return cpu_s / crowd * x / (1.0 + x);
 }
 
-/* The call's time on the CPU. Until this run has seen such a call there, the model's error is that
+/* The call's time on the CPU. Until this run has seen such calls there, the model's error is that
  * of an earlier run, or a run that started early would seem to have saved less, or more. */
 static double cpu_seconds(const struct xg_policy *policy, const struct xg_decision *decision)
 {
-    const bool seen = xg_feedback_weight(&policy->feedback, XG_SIDE_CPU, &decision->known) > 0.0;
+    const bool seen = decision->cpu_s != decision->model_s[XG_SIDE_CPU];
     return decision->cpu_s *
            (!seen && policy->ledger.cpu_ratio > 0.0 ? policy->ledger.cpu_ratio : 1.0);
 }
@@ -263,7 +265,7 @@ void xg_decide_observe(struct xg_policy *policy, enum xg_side side, const struct
     if (side == XG_SIDE_CPU && decision->earns && seconds > 0.0 && isfinite(seconds)) {
         xg_ledger_miss(&policy->ledger, decision->needs,
                        saved_s(fmin(seconds, decision->cpu_s), decision));
-        policy->ledger.cpu_s += seconds;
+        policy->ledger.cpu_s += fmin(seconds, XG_TUNING_STOPPED * decision->cpu_s);
         policy->ledger.cpu_model_s += decision->model_s[XG_SIDE_CPU];
     }
     if (side == XG_SIDE_GPU && decision->reason == XG_REASON_MODEL && seconds > 0.0)

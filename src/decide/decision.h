@@ -72,7 +72,7 @@ struct xg_decision {
     double trial_s;                 /* the credit that this trial has spent */
     double held_gain_s[2];          /* what A and B save if the device holds them */
     double unsent_s;                /* of gpu_s, the way of operands that could stay there */
-    double extra_s;                 /* on the GPU only to leave an operand there: its price */
+    bool leaves;                    /* on the GPU only to leave an operand there */
     double begin_s;                 /* the time of the decision */
 };
 

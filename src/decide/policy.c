@@ -64,7 +64,8 @@ static void predict_gains(struct xg_policy *policy, const struct xg_conf *conf,
             continue;
         const double else_s = xg_conf_insists(conf) ? gpu_s[0] : fmin(decision->cpu_s, gpu_s[0]);
         decision->held_gain_s[b] = fmax(0.0, else_s - gpu_s[1]);
-        all.held[b] = as.held[b];
+        if (problem->spare_s[b] >= 0.0)
+            all.held[b] = as.held[b];
     }
     decision->unsent_s = fmax(0.0, decision->gpu_s - route_seconds(policy, conf, &all, decision));
 }

@@ -107,7 +107,7 @@ void xg_resident_settle(struct xg_resident_call *call, const double gain_s[2], b
     (void)call, (void)gain_s, (void)on_gpu;
 }
 
-void xg_resident_end(struct xg_resident_call *call, double took_s, double saved_s)
+void xg_resident_end(struct xg_resident_call *call, double took_s, double saved_s, double lost_s)
 {
-    (void)call, (void)took_s, (void)saved_s;
+    (void)call, (void)took_s, (void)saved_s, (void)lost_s;
 }

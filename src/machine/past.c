@@ -87,7 +87,9 @@ void xg_past_learn(struct xg_past *past, const struct xg_past_run *run, int64_t 
     }
     if (!run->promised && run->cpu_s > 0 && run->cpu_model_s > 0)
         past->cpu_eighths =
-            (int8_t)fmax(-24, fmin(24, round(8 * log2(run->cpu_s / run->cpu_model_s))));
+            (int8_t)fmax(-16, fmin(16, round(8 * log2(run->cpu_s / run->cpu_model_s))));
+    else if (run->promised && run->ended) /* it may have been disturbed then */
+        past->cpu_eighths -= past->cpu_eighths / 4;
     past->time_s = now_s;
     past->wall_ms = milliseconds(run->wall_s);
     past->saved_ms = milliseconds(run->saved_s);

@@ -65,7 +65,8 @@ bool xg_past_holds(const struct xg_past *past, uint64_t machine, int64_t now_s);
  */
 unsigned xg_past_promise(const struct xg_past *past);
 
-/* The time of its calls on the CPU to the model's, in its last run without a promise; 1/8 to 8. */
+/* The time of its calls on the CPU to the model's, in its last run without a promise; 1/4 to 4.
+ * Each run with one believes a quarter less of it. */
 double xg_past_cpu_ratio(const struct xg_past *past);
 void xg_past_take(struct xg_past *past, int64_t now_s);
 

@@ -9,9 +9,9 @@ void xg_credit_init(struct xg_credit *credit)
     *credit = (struct xg_credit){.have_s = XG_CREDIT_START_S};
 }
 
-void xg_credit_call(struct xg_credit *credit, double took_s, double saved_s)
+void xg_credit_call(struct xg_credit *credit, double took_s, double saved_s, double lost_s)
 {
-    credit->have_s += XG_CREDIT_OF_TIME * took_s + XG_CREDIT_OF_SAVED * saved_s;
+    credit->have_s += XG_CREDIT_OF_TIME * took_s + XG_CREDIT_OF_SAVED * saved_s - lost_s;
 }
 
 /* What writes to its armed pages can cost beyond what it earned. A share of what it earned is
@@ -32,11 +32,6 @@ static void set_state(struct xg_credit *credit, struct xg_credit_item *item, boo
     item->armed = armed;
     item->earned_s = earned_s;
     credit->risk_s = fmax(0.0, credit->risk_s + risk_of(item));
-}
-
-void xg_credit_pay(struct xg_credit *credit, double seconds)
-{
-    credit->have_s -= seconds;
 }
 
 static int need_of(const struct xg_credit_item *item)
@@ -96,12 +91,21 @@ static void lend(struct xg_credit *credit, double gain_s)
 
 bool xg_credit_is_unchanged(const struct xg_credit_item *item, const struct xg_credit_sight *sight)
 {
-    return item->armed || (!sight->changed && !sight->lost && item->run + 1 >= need_of(item));
+    const bool found = item->scouted && sight->written > XG_CREDIT_DIRTY;
+    return item->armed ||
+           (!sight->changed && !sight->lost && !found && item->run + 1 >= need_of(item));
 }
 
-double xg_credit_spare_s(const struct xg_credit *credit, const struct xg_credit_item *item)
+static double spare_s(const struct xg_credit *credit, const struct xg_credit_item *item)
 {
     return credit->have_s - credit->risk_s - (1.0 + XG_CREDIT_SHARE) * (item->arm_s + item->miss_s);
+}
+
+double xg_credit_spare_s(const struct xg_credit *credit, const struct xg_credit_item *item,
+                         const struct xg_credit_sight *sight)
+{
+    const bool due = item->scouted && xg_credit_is_unchanged(item, sight);
+    return due ? spare_s(credit, item) : -INFINITY;
 }
 
 static enum xg_credit_advice use_other(struct xg_credit *credit, struct xg_credit_item *item,
@@ -119,7 +123,7 @@ static enum xg_credit_advice use_other(struct xg_credit *credit, struct xg_credi
         set_state(credit, item, false, false, 0.0);
     if (item->run >= XG_CREDIT_NEED)
         lend(credit, sight->gain_s);
-    if (item->run < need_of(item) || !(xg_credit_spare_s(credit, item) >= 0.0))
+    if (item->run < need_of(item) || !(spare_s(credit, item) >= 0.0))
         return XG_CREDIT_STAY;
     return item->scouted ? XG_CREDIT_ARM : XG_CREDIT_SCOUT;
 }
@@ -142,6 +146,11 @@ void xg_credit_armed(struct xg_credit *credit, struct xg_credit_item *item)
     credit->have_s -= item->arm_s;
     item->used = credit->uses;
     set_state(credit, item, false, true, 0.0);
+}
+
+void xg_credit_postpone(struct xg_credit_item *item)
+{
+    item->need = twice(need_of(item));
 }
 
 void xg_credit_dropped(struct xg_credit *credit, struct xg_credit_item *item)

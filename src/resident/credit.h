@@ -47,11 +47,9 @@ struct xg_credit {
 
 void xg_credit_init(struct xg_credit *credit);
 
-/* A call has ended after took_s; if it ran on the GPU, it saved saved_s (otherwise 0). */
-void xg_credit_call(struct xg_credit *credit, double took_s, double saved_s);
-
-/* A call went to the GPU only to leave an operand there, and took so much longer. */
-void xg_credit_pay(struct xg_credit *credit, double seconds);
+/* A call has ended after took_s. If it ran on the GPU, it saved saved_s; if only to leave an
+ * operand there, it lost lost_s. Otherwise both are 0. */
+void xg_credit_call(struct xg_credit *credit, double took_s, double saved_s, double lost_s);
 
 /* What was found at a use of an operand. */
 struct xg_credit_sight {
@@ -70,9 +68,11 @@ enum xg_credit_advice {
 };
 
 /* Before that use is accounted for: whether the operand is kept, or has been unchanged for as long
- * as it needs to be; and the credit that is left if all of it is armed then. */
+ * as it needs to be; and the credit that is left if all of it is armed then, -INFINITY if it is not
+ * to be, as far as its scout has found. */
 bool xg_credit_is_unchanged(const struct xg_credit_item *item, const struct xg_credit_sight *sight);
-double xg_credit_spare_s(const struct xg_credit *credit, const struct xg_credit_item *item);
+double xg_credit_spare_s(const struct xg_credit *credit, const struct xg_credit_item *item,
+                         const struct xg_credit_sight *sight);
 
 /*
  * Accounts for one use of an operand, and returns what to do. Each use of the operand is passed
@@ -84,6 +84,9 @@ enum xg_credit_advice xg_credit_use(struct xg_credit *credit, struct xg_credit_i
 /* The operand's scout, or all of its pages, were armed: accounts for the cost. */
 void xg_credit_scouted(struct xg_credit *credit, struct xg_credit_item *item);
 void xg_credit_armed(struct xg_credit *credit, struct xg_credit_item *item);
+
+/* The operand could not be armed or kept: it is tried again after twice as many uses. */
+void xg_credit_postpone(struct xg_credit_item *item);
 
 /* The operand is no longer tracked, for a reason other than its use: it was evicted, disarmed
  * before a write of ours, or its entry is needed. Accounts for disarming. Any state. */

@@ -109,17 +109,6 @@ static bool fetch_locked(struct xg_table_entry *entry)
     return true;
 }
 
-static void set_costs_locked(struct xg_table_entry *entry)
-{
-    entry->huge = xg_pages_are_huge(&xg_room.pages, entry->pages);
-    const struct xg_pages_costs *costs = &xg_room.pages.costs[entry->huge];
-    const double pages =
-        (double)((entry->pages.end - entry->pages.begin) / xg_room.table.page_bytes);
-    entry->credit.arm_s = pages * costs->arm_s;
-    entry->credit.disarm_s = pages * costs->disarm_s;
-    entry->credit.miss_s = pages * costs->write_s;
-}
-
 static void look_at_locked(struct xg_resident_operand *operand, uint64_t now)
 {
     struct xg_table_entry *entry = entry_of_locked(&operand->key);
@@ -136,12 +125,9 @@ static void look_at_locked(struct xg_resident_operand *operand, uint64_t now)
         xg_room_stop("an operand changed without notice of the kernel");
     else if (!operand->sight.lost)
         take_copy_locked(entry, operand);
-    if (xg_room.opened && !tracked && entry->credit.run + 1 >= XG_CREDIT_NEED)
-        set_costs_locked(entry);
     entry->fingerprint = now;
     operand->unchanged = xg_credit_is_unchanged(&entry->credit, &operand->sight);
-    operand->spare_s =
-        entry->credit.armed ? -1.0 : xg_credit_spare_s(&xg_room.credit, &entry->credit);
+    operand->spare_s = xg_credit_spare_s(&xg_room.credit, &entry->credit, &operand->sight);
 }
 
 /* C is about to be written: pages that are tracked would fault, one by one. */
@@ -207,6 +193,39 @@ static void let_go_locked(struct xg_resident_operand *operand, bool sent)
     operand->how = XG_RESIDENT_SEND;
 }
 
+/* It takes a scan of the operand's pages, which may become huge later. */
+static void set_costs_locked(struct xg_table_entry *entry)
+{
+    const struct xg_credit_item *item = &entry->credit;
+    const bool again = (item->run & (item->run - 1)) == 0 || !(item->miss_s > 0.0);
+    if (!xg_room.opened || item->armed || item->scouted || item->need == XG_CREDIT_NEVER ||
+        item->run + 1 < XG_CREDIT_NEED || !again)
+        return;
+    entry->huge = xg_pages_are_huge(&xg_room.pages, entry->pages);
+    const struct xg_pages_costs *costs = &xg_room.pages.costs[entry->huge];
+    const double pages =
+        (double)((entry->pages.end - entry->pages.begin) / xg_room.table.page_bytes);
+    entry->credit.arm_s = pages * costs->arm_s;
+    entry->credit.disarm_s = pages * costs->disarm_s;
+    entry->credit.miss_s = pages * costs->write_s;
+}
+
+/* Arms a 32nd of its pages. */
+static void scout_locked(struct xg_table_entry *entry)
+{
+    struct xg_pages_range block;
+    for (int i = 0; xg_table_scout(&xg_room.table, entry, i, &block); i++)
+        if (!xg_room_accept(entry,
+                            xg_pages_arm(&xg_room.pages, block, xg_table_mark, &xg_room.table))) {
+            xg_credit_postpone(&entry->credit);
+            return;
+        }
+    entry->written_pages = 0;
+    xg_credit_scouted(&xg_room.credit, &entry->credit);
+}
+
+/* A call on the CPU also opens the tracker and scouts, so that a start is paid for, and a call
+ * leaves the CPU, only for an operand that can be tracked. */
 static void settle_locked(struct xg_resident_operand *operand, bool on_gpu)
 {
     struct xg_table_entry *entry = xg_table_find(&xg_room.table, &operand->key);
@@ -216,31 +235,28 @@ static void settle_locked(struct xg_resident_operand *operand, bool on_gpu)
     operand->sight.gain_s = operand->gain_s;
     if (operand->how == XG_RESIDENT_HELD) /* rows that travel save nothing */
         operand->sight.gain_s *= operand->held_elems / elems;
+    if (entry->credit.armed && !on_gpu)
+        operand->sight.gain_s = 0.0;
+    set_costs_locked(entry);
     const enum xg_credit_advice advice =
         xg_credit_use(&xg_room.credit, &entry->credit, &operand->sight);
-    const bool opens = advice >= XG_CREDIT_SCOUT && !xg_room.opened && operand->gain_s > 0.0;
-    if (opens) /* also for a call on the CPU: no start is to pay for what cannot be tracked */
-        xg_room_open();
-    if (advice == XG_CREDIT_DROP || !on_gpu) {
+    const bool gains = operand->gain_s > 0.0;
+    if (advice == XG_CREDIT_DROP || !on_gpu)
         let_go_locked(operand, false);
-        if (advice == XG_CREDIT_DROP)
-            xg_room_drop(entry);
-    } else if (operand->gain_s == 0.0 || opens) {
-        return;
-    } else if (advice == XG_CREDIT_SCOUT) {
-        operand->how = XG_RESIDENT_SCOUT;
-    } else if (advice == XG_CREDIT_ARM && !entry->copy) {
+    if (advice == XG_CREDIT_DROP)
+        xg_room_drop(entry);
+    else if (advice == XG_CREDIT_SCOUT && gains && xg_room.opened)
+        scout_locked(entry);
+    else if (advice == XG_CREDIT_SCOUT && gains)
+        xg_room_open();
+    else if (advice == XG_CREDIT_ARM && gains && on_gpu && !entry->copy)
         operand->how = XG_RESIDENT_KEEP;
-    }
 }
 
-void xg_resident_settle(struct xg_resident_call *call, const double gain_s[2], double extra_s,
-                        bool on_gpu)
+void xg_resident_settle(struct xg_resident_call *call, const double gain_s[2], bool on_gpu)
 {
     const int saved_errno = errno;
     xg_room_enter();
-    if (on_gpu)
-        xg_credit_pay(&xg_room.credit, extra_s);
     for (int b = 0; b < 2; b++) {
         struct xg_resident_operand *operand = &call->operand[b];
         operand->gain_s = fmax(0.0, gain_s[b]);
@@ -272,17 +288,6 @@ static bool arm_all_locked(struct xg_table_entry *entry)
     entry->written_pages = 0;
     xg_credit_armed(&xg_room.credit, &entry->credit);
     return true;
-}
-
-static void scout_locked(struct xg_table_entry *entry)
-{
-    struct xg_pages_range block;
-    for (int i = 0; xg_table_scout(&xg_room.table, entry, i, &block); i++)
-        if (!xg_room_accept(entry,
-                            xg_pages_arm(&xg_room.pages, block, xg_table_mark, &xg_room.table)))
-            return;
-    entry->written_pages = 0;
-    xg_credit_scouted(&xg_room.credit, &entry->credit);
 }
 
 /* Arms the operand and gives it the memory. False: it is sent as ever. */
@@ -346,12 +351,13 @@ static void refuse(struct xg_resident_operand *operand)
     xg_room_leave();
 }
 
-static void scout(const struct xg_resident_operand *operand)
+/* There is no memory for it, or it could not be armed. */
+static void postpone(const struct xg_resident_operand *operand)
 {
     xg_room_enter();
     struct xg_table_entry *entry = xg_table_find(&xg_room.table, &operand->key);
-    if (entry && !entry->credit.scouted && !entry->credit.armed && !xg_room_is_off())
-        scout_locked(entry);
+    if (entry && !entry->copy)
+        xg_credit_postpone(&entry->credit);
     xg_room_leave();
 }
 
@@ -367,17 +373,17 @@ static void begin(struct xg_dev *dev, struct xg_resident_operand *operand)
 {
     if (operand->copy)
         let_go_elsewhere(dev, operand);
-    const enum xg_resident_how how = operand->how;
-    if (how == XG_RESIDENT_SCOUT || how == XG_RESIDENT_KEEP)
+    const bool keeps = operand->how == XG_RESIDENT_KEEP;
+    if (keeps)
         operand->how = XG_RESIDENT_SEND;
     else if (!operand->claimed) /* the kernel writes to pages that the driver registers */
         return;
     if (is_known(dev, &operand->key))
         refuse(operand);
-    else if (how == XG_RESIDENT_SCOUT)
-        scout(operand);
-    else if (how == XG_RESIDENT_KEEP && fill(dev, operand))
+    else if (keeps && fill(dev, operand))
         operand->how = XG_RESIDENT_FILL;
+    else if (keeps)
+        postpone(operand);
 }
 
 void xg_resident_begin(struct xg_dev *dev, struct xg_resident_call *call)
@@ -405,8 +411,10 @@ void xg_resident_give_up(struct xg_resident_call *call)
     for (int b = 0; b < 2; b++) {
         struct xg_resident_operand *operand = &call->operand[b];
         struct xg_table_entry *entry = xg_table_find(&xg_room.table, &operand->key);
-        if (entry)
+        if (entry) {
+            xg_credit_postpone(&entry->credit);
             xg_room_drop(entry);
+        }
         let_go_locked(operand, false);
     }
     xg_room_leave();
@@ -420,12 +428,12 @@ void xg_resident_release(struct xg_resident_call *call, bool sent)
     xg_room_leave();
 }
 
-void xg_resident_end(struct xg_resident_call *call, double took_s, double saved_s)
+void xg_resident_end(struct xg_resident_call *call, double took_s, double saved_s, double lost_s)
 {
     const int saved_errno = errno;
     xg_resident_release(call, false);
     xg_room_enter();
-    xg_credit_call(&xg_room.credit, took_s, saved_s);
+    xg_credit_call(&xg_room.credit, took_s, saved_s, lost_s);
     xg_room_leave();
     errno = saved_errno;
 }

@@ -26,19 +26,18 @@
 /* An operand below this is always sent: its call is short, and it shares its pages with others. */
 enum { XG_RESIDENT_FLOOR_BYTES = 1 << 20 };
 
-/* Before the GPU has started, one below this is not looked for: hundreds of calls would have to
- * find it before its way paid for a start, and each look takes microseconds. */
+/* Before the GPU has started, calls with operands below this in all are not looked at: hundreds
+ * would have to be before their way paid for a start, and each look takes microseconds. */
 enum { XG_RESIDENT_BEFORE_BYTES = 16 << 20 };
 
 /* More ranges of rows than this are sent as one. */
 enum { XG_RESIDENT_ROWS = 32 };
 
 enum xg_resident_how {
-    XG_RESIDENT_SEND,  /* all of it, into the plan's memory */
-    XG_RESIDENT_SCOUT, /* before begin: likewise, after a part of its pages was armed */
-    XG_RESIDENT_KEEP,  /* before begin: all of it, into memory of its own if there is some */
-    XG_RESIDENT_FILL,  /* that memory is there */
-    XG_RESIDENT_HELD,  /* the rows that the device lacks, into such memory */
+    XG_RESIDENT_SEND, /* all of it, into the plan's memory */
+    XG_RESIDENT_KEEP, /* before begin: all of it, into memory of its own if there is some */
+    XG_RESIDENT_FILL, /* that memory is there */
+    XG_RESIDENT_HELD, /* the rows that the device lacks, into such memory */
 };
 
 /* The operands A and B of one call. */
@@ -64,10 +63,8 @@ struct xg_resident_call {
 void xg_resident_look(struct xg_resident_call *call, struct xg_problem *problem);
 
 /* The call was decided. gain_s: what each operand would save if the device held all of it, or
- * saves now; extra_s: by how much the call is slower because it leaves one there. If the call stays
- * on the CPU, it needs its copies no longer. */
-void xg_resident_settle(struct xg_resident_call *call, const double gain_s[2], double extra_s,
-                        bool on_gpu);
+ * saves now. If the call stays on the CPU, it needs its copies no longer. */
+void xg_resident_settle(struct xg_resident_call *call, const double gain_s[2], bool on_gpu);
 
 /* The device was chosen: arms and reserves what is to be kept there. The device's context is
  * current. Afterwards `how` is SEND, FILL or HELD for each operand. */
@@ -85,7 +82,8 @@ void xg_resident_release(struct xg_resident_call *call, bool sent);
 /* The same for a call that cannot use the copies, or whose result was wrong: they go. */
 void xg_resident_give_up(struct xg_resident_call *call);
 
-/* The call has ended. took_s: its time; saved_s: what the GPU saved of the CPU's. */
-void xg_resident_end(struct xg_resident_call *call, double took_s, double saved_s);
+/* The call has ended. took_s: its time; saved_s: what the GPU saved of the CPU's; lost_s: by how
+ * much a call was slower that went there only to leave an operand. */
+void xg_resident_end(struct xg_resident_call *call, double took_s, double saved_s, double lost_s);
 
 #endif

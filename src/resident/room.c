@@ -27,7 +27,8 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void close_in_child(void)
 {
-    atomic_store(&off, true);
+    if (xg_room.opened) /* its mappings are not tracked */
+        atomic_store(&off, true);
     xg_pages_close_in_child(&xg_room.pages);
 }
 

@@ -27,6 +27,7 @@ static struct world {
         double mib;
     } operands[OPERANDS];
     double net_ms, cost_ms, saved_ms, calls_ms;
+    double extra; /* a call that only takes an operand to the device loses so many of its gains */
     long hits, drops;
 } world;
 
@@ -128,6 +129,9 @@ static void use(int name, double mib, double event, double gain_ms)
     sight.changed =
         event == FULL || event == FREED || (event > 0 && draw() < 1 - pow(1 - event, 64));
     const struct xg_credit_item before = operand->item;
+    const double extra_ms = world.extra * gain_ms;
+    const bool leaves =
+        extra_ms > 0 && 1e-3 * extra_ms <= xg_credit_spare_s(&world.credit, &operand->item, &sight);
     enum xg_credit_advice advice = xg_credit_use(&world.credit, &operand->item, &sight);
     count(operand, &before, sight.lost ? 0.0 : share, gain_ms,
           sight.lost && advice == XG_CREDIT_DROP ? XG_CREDIT_STAY : advice);
@@ -138,13 +142,19 @@ static void use(int name, double mib, double event, double gain_ms)
     } else if (advice == XG_CREDIT_ARM && make_room(operand, gain_ms)) {
         pay(mib * pages->arm);
         xg_credit_armed(&world.credit, &operand->item);
+    } else if (advice == XG_CREDIT_ARM) {
+        xg_credit_postpone(&operand->item);
+    }
+    if (leaves) {
+        pay(extra_ms);
+        xg_credit_call(&world.credit, 0.0, 0.0, 1e-3 * extra_ms);
     }
 }
 
 static void call(double ms)
 {
     world.calls_ms += ms;
-    xg_credit_call(&world.credit, 1e-3 * ms, 0.0);
+    xg_credit_call(&world.credit, 1e-3 * ms, 0.0, 0.0);
 }
 
 /* --- Programs
@@ -210,7 +220,7 @@ static void gradients(void)
 static void gradients_later(void)
 {
     call(1500);
-    xg_credit_call(&world.credit, 0.0, 1.4);
+    xg_credit_call(&world.credit, 0.0, 1.4, 0.0);
     world.calls_ms = 0;
     vectors(309, 4.0, 150);
 }
@@ -385,6 +395,7 @@ static void run_periodic(int trial)
     const double mib = choice(sizes, 4), ms = choice(times, 4);
     const int many = (int)choice(counts, 3), n = (int)choice(calls, 3);
     double left[20] = {0}, mine[4];
+    world.extra = (int)(3 * draw());
     for (int i = 0; i < 4; i++)
         mine[i] = choice(periods, 10);
     for (int i = 0; i < n; i++) {
@@ -411,6 +422,7 @@ static void run_malicious(int trial)
                  factor = choice((double[]){0, 0.5, 1, 1.1, 3}, 5);
     const double gain_ms = up(mib, draw());
     const int many = (int)choice(counts, 5);
+    world.extra = (int)(3 * draw());
     const bool together = draw() < 0.5;
     for (int i = 0; i < 60 * many + 2000; i++) {
         const struct xg_credit_item *item = &world.operands[i % many].item;
@@ -458,8 +470,14 @@ static void test_rules(void)
     xg_credit_init(&credit);
     XT_CHECK(xg_credit_use(&credit, &item, &same) == XG_CREDIT_STAY);
     XT_CHECK(xg_credit_use(&credit, &item, &same) == XG_CREDIT_SCOUT);
+    XT_CHECK(xg_credit_spare_s(&credit, &item, &same) == -INFINITY, "before its scout");
     xg_credit_scouted(&credit, &item);
     XT_CHECK(fabs(credit.risk_s - 1e-3 / 32) < 1e-12 && item.scouted && !item.armed);
+    XT_CHECK(xg_credit_is_unchanged(&item, &same) && !xg_credit_is_unchanged(&item, &wrote));
+    const double lent_s = XG_CREDIT_OF_FORGONE * 1e-3, cost_s = 1e-3 * (1.05 * 33 + 1.05) / 32;
+    XT_CHECK(fabs(xg_credit_spare_s(&credit, &item, &same) -
+                  (XG_CREDIT_START_S + lent_s - cost_s)) < 1e-5);
+    XT_CHECK(xg_credit_spare_s(&credit, &item, &wrote) == -INFINITY, "a scout that was written");
     /* A scout that was written: equal bytes were stored, and twice as many uses are needed. */
     XT_CHECK(xg_credit_use(&credit, &item, &wrote) == XG_CREDIT_STAY && !item.scouted &&
              item.need == 4);
@@ -478,6 +496,13 @@ static void test_rules(void)
     XT_CHECK(xg_credit_use(&credit, &item, &part) == XG_CREDIT_DROP && !item.armed &&
              item.run == 0);
     XT_CHECK(item.need == 4, "it had earned more than it cost: %d", item.need);
+    const int need = item.need;
+    xg_credit_postpone(&item);
+    XT_CHECK(item.need == 2 * need);
+    const double have_s = credit.have_s;
+    xg_credit_call(&credit, 1.0, 0.0, 0.25);
+    XT_CHECK(fabs(credit.have_s - (have_s + XG_CREDIT_OF_TIME - 0.25)) < 1e-12);
+    xg_credit_call(&credit, 0.0, 0.0, -0.25);
     /* Without credit nothing is armed, however often an operand is used. */
     item = an_item(1.0);
     for (int i = 0; i < 1000; i++)

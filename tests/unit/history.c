@@ -167,8 +167,8 @@ static void test_ratio(void)
 {
     static const struct {
         double cpu_s, model_s, ratio;
-    } table[] = {{0, 0, 1},   {2, 2, 1},       {4, 2, 2},  {1, 2, 0.5},
-                 {1e3, 1, 8}, {1, 1e3, 0.125}, {5, 2, 2.5}};
+    } table[] = {{0, 0, 1},   {2, 2, 1},      {4, 2, 2},  {1, 2, 0.5},
+                 {1e3, 1, 4}, {1, 1e3, 0.25}, {5, 2, 2.5}};
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         struct xg_past past = {0};
         struct xg_past_run run = run_of(1, 0);
@@ -181,6 +181,10 @@ static void test_ratio(void)
         run.cpu_s = 3 * run.cpu_model_s;
         xg_past_learn(&past, &run, TODAY);
         XT_CHECK(fabs(xg_past_cpu_ratio(&past) / table[i].ratio - 1) < 0.05, "beside a start");
+        run.ended = true;
+        for (int runs = 0; runs < 20; runs++)
+            xg_past_learn(&past, &run, TODAY);
+        XT_CHECK(fabs(log2(xg_past_cpu_ratio(&past))) < 0.4, "it is not believed for ever");
     }
 }
 

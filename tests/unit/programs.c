@@ -388,14 +388,14 @@ static struct xg_problem thin_product(bool unchanged, double spare_s)
                                .alpha = 1.0f,
                                .resident = (struct xg_resident_call *)&used,
                                .unchanged = {unchanged},
-                               .spare_s = {spare_s, -1.0}};
+                               .spare_s = {spare_s, -INFINITY}};
 }
 
 /* What an operand would save if it stayed pays for a start, and then for its own way. */
 static void test_thin(void)
 {
     for (int unchanged = 0; unchanged < 2; unchanged++) {
-        const struct xg_problem call = thin_product(unchanged, 1.0);
+        const struct xg_problem call = thin_product(unchanged, unchanged ? 1.0 : -INFINITY);
         struct xg_decision decision;
         int calls = 0;
         begin(0.0);
@@ -411,19 +411,23 @@ static void test_thin(void)
     static const struct {
         bool unchanged;
         double spare_s;
+        const char *devices;
         enum xg_place place;
-    } rows[] = {{false, 1.0, XG_PLACE_CPU},
-                {true, -1.0, XG_PLACE_CPU},
-                {true, 1e-4, XG_PLACE_CPU},
-                {true, 1.0, XG_PLACE_GPU}};
+    } rows[] = {{false, -INFINITY, NULL, XG_PLACE_CPU},
+                {true, -INFINITY, NULL, XG_PLACE_CPU},
+                {true, 1e-4, NULL, XG_PLACE_CPU},
+                {true, 1.0, "0,1", XG_PLACE_CPU},
+                {true, 1.0, "1", XG_PLACE_GPU}};
     for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
         const struct xg_problem call = thin_product(rows[row].unchanged, rows[row].spare_s);
+        const struct xg_conf several = {.mode = XG_MODE_AUTO, .devices = rows[row].devices};
+        const struct xg_situation now = {
+            .now_s = 1, .state = XG_ENGINE_READY, .cpu_threads = 16, .cores_left = 64};
+        struct xg_decision decision;
         begin(0.0);
-        struct xg_decision decision = decide_at(1.0, XG_ENGINE_READY, &call);
+        xg_decide(&policy, &several, &(struct xg_call){.problem = &call}, &now, &decision);
         XT_CHECK(decision.place == rows[row].place, "row %d", (int)row);
-        XT_CHECK(decision.place == XG_PLACE_CPU
-                     ? decision.extra_s == 0.0
-                     : fabs(decision.extra_s - (decision.gpu_s - decision.cpu_s)) < 1e-12);
+        XT_CHECK(decision.leaves == (decision.place == XG_PLACE_GPU));
     }
 }
 
