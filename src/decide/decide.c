@@ -168,8 +168,8 @@ static void admit(const struct xg_conf *conf, const struct xg_problem *problem,
         decision->crowded || (conf->devices && strchr(conf->devices, ',')))
         return;
     for (int b = 0; b < 2 && !decision->leaves; b++)
-        decision->leaves =
-            extra_s <= problem->spare_s[b] && extra_s <= 2.0 * decision->held_gain_s[b];
+        decision->leaves = problem->unchanged[b] && extra_s <= problem->spare_s[b] &&
+                           extra_s <= 2.0 * decision->held_gain_s[b];
     if (!decision->leaves)
         return;
     place(decision, XG_PLACE_GPU, XG_REASON_MODEL);

@@ -431,6 +431,24 @@ static void test_thin(void)
     }
 }
 
+/* The GPU must be faster by a margin; an operand that cannot stay is no reason to go there all the
+ * same. */
+static void test_margin(void)
+{
+    int close = 0;
+    begin(0.0);
+    for (int64_t n = 100; n < 600; n++) {
+        struct xg_problem call = shape(n), plain = call;
+        call.resident = thin_product(false, 0.0).resident;
+        const struct xg_decision decision = decide_at(1.0, XG_ENGINE_READY, &call);
+        XT_CHECK(!decision.leaves &&
+                     decision.place == decide_at(1.0, XG_ENGINE_READY, &plain).place,
+                 "n = %ld", (long)n);
+        close += decision.place == XG_PLACE_CPU && decision.gpu_s < decision.cpu_s;
+    }
+    XT_CHECK(close > 0);
+}
+
 /* What a call on the GPU has saved is judged by the CPU of this run; before this run has seen it,
  * by the model and its error in an earlier run. */
 static void test_saved(void)
@@ -461,6 +479,7 @@ int main(void)
 {
     test_walk();
     test_thin();
+    test_margin();
     test_saved();
     test_residues();
     test_disturbed_minute();
