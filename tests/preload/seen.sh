@@ -92,6 +92,9 @@ mkl=$(real libmkl_rt.so.3)
 mkl=${mkl:-$(real libmkl_rt.so.2)}
 if [ -n "$mkl" ]; then
     calls "MKL" "$mkl" -Wl,-rpath,"${mkl%/*}"
+    # Its layers, as Intel's link line advisor names them.
+    calls "MKL" "${mkl%/*}/libmkl_intel_lp64.so.${mkl##*.}" "${mkl%/*}/libmkl_sequential.so.${mkl##*.}" \
+        "${mkl%/*}/libmkl_core.so.${mkl##*.}" -Wl,-rpath,"${mkl%/*}" -lm
     # The names without an underscore, which mkl.h declares too, are MKL's alone.
     sed 's/\(dge[ms][mv]\)_/\1/g; /^ *cblas_/d' "$tmp/calls.c" >"$tmp/mkl.c"
     compile -o "$tmp/mkl" "$tmp/mkl.c" "$mkl" -Wl,-rpath,"${mkl%/*}"
