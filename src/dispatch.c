@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/sandbox.h"
 #include "decide/overlap.h"
+#include "decide/tuning.h"
 #include "device/absence.h"
 #include "device/dev.h"
 #include "engine/engine.h"
@@ -248,8 +249,9 @@ static void end_held(struct xg_resident_call *held, const struct xg_decision *de
 {
     const double took_s = xg_clock_s() - decision->begin_s;
     const double saved_s = fmax(0.0, decision->cpu_s - took_s) / decision->crowd;
-    const double lost_s = decision->leaves ? fmax(0.0, took_s - decision->cpu_s) : 0.0;
-    xg_resident_end(held, took_s, on_gpu ? saved_s : 0.0, lost_s);
+    const double most_s = XG_TUNING_STOPPED * decision->gpu_s; /* longer: the process was stopped */
+    const double lost_s = fmax(0.0, fmin(took_s, most_s) - decision->cpu_s);
+    xg_resident_end(held, took_s, on_gpu ? saved_s : 0.0, on_gpu && decision->leaves ? lost_s : 0);
 }
 
 static bool compute(const struct xg_call *given, const struct xg_cpu *cpu,

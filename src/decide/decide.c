@@ -4,7 +4,6 @@
 
 #include <limits.h>
 #include <math.h>
-#include <string.h>
 
 #include "decide/policy.h"
 #include "decide/tuning.h"
@@ -157,19 +156,15 @@ static void decide_before(struct xg_policy *policy, const struct xg_conf *conf,
                                                                           : XG_REASON_STARTING);
 }
 
-/* A product is faster on the CPU only because of an operand's way to the device, and the operand
- * could stay there: this call takes it there, if two uses pay for that; it had as many before. Not
- * with several devices: the next call may run on another one. */
+/* A product is faster on the CPU only because of an operand's way to the device, where it could
+ * stay: this call takes it there. */
 static void admit(const struct xg_conf *conf, const struct xg_problem *problem,
                   struct xg_decision *decision)
 {
-    const double extra_s = decision->gpu_s - decision->cpu_s;
-    if (decision->place != XG_PLACE_CPU || decision->reason != XG_REASON_MODEL ||
-        decision->crowded || (conf->devices && strchr(conf->devices, ',')))
+    if (decision->place != XG_PLACE_CPU || decision->reason != XG_REASON_MODEL)
         return;
-    for (int b = 0; b < 2 && !decision->leaves; b++)
-        decision->leaves = problem->unchanged[b] && extra_s <= problem->spare_s[b] &&
-                           extra_s <= 2.0 * decision->held_gain_s[b];
+    decision->leaves = xg_policy_may_leave(conf, problem, decision, false) ||
+                       xg_policy_may_leave(conf, problem, decision, true);
     if (!decision->leaves)
         return;
     place(decision, XG_PLACE_GPU, XG_REASON_MODEL);

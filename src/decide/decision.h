@@ -71,9 +71,9 @@ struct xg_decision {
     double waits_s;                 /* on the GPU: the longest wait for a lane that still pays */
     double trial_s;                 /* the credit that this trial has spent */
     double held_gain_s[2];          /* what A and B save if the device holds them */
-    double unsent_s;                /* of gpu_s, the way of operands that could stay there */
-    bool leaves;                    /* on the GPU only to leave an operand there */
-    double begin_s;                 /* the time of the decision */
+    double unsent_s; /* of gpu_s, the way of operands that would come to stay there */
+    bool leaves;     /* on the GPU only to leave an operand there */
+    double begin_s;  /* the time of the decision */
 };
 
 #endif

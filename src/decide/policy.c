@@ -4,6 +4,7 @@
 
 #include <limits.h>
 #include <math.h>
+#include <string.h>
 
 #include "decide/tuning.h"
 
@@ -44,6 +45,15 @@ static double route_seconds(struct xg_policy *policy, const struct xg_conf *conf
                                           &policy->recent, &route);
 }
 
+bool xg_policy_may_leave(const struct xg_conf *conf, const struct xg_problem *problem,
+                         const struct xg_decision *decision, bool b)
+{
+    const double extra_s = fmax(0.0, decision->gpu_s - decision->cpu_s);
+    const bool several = conf->devices && strchr(conf->devices, ',');
+    return problem->unchanged[b] && !several && !decision->crowded &&
+           extra_s <= problem->spare_s[b] && extra_s <= 2.0 * decision->held_gain_s[b];
+}
+
 /* What a GPU that holds all of an unchanged operand saves, compared with the side that would be
  * chosen, and what one that holds both saves of its own time. */
 static void predict_gains(struct xg_policy *policy, const struct xg_conf *conf,
@@ -64,7 +74,7 @@ static void predict_gains(struct xg_policy *policy, const struct xg_conf *conf,
             continue;
         const double else_s = xg_conf_insists(conf) ? gpu_s[0] : fmin(decision->cpu_s, gpu_s[0]);
         decision->held_gain_s[b] = fmax(0.0, else_s - gpu_s[1]);
-        if (problem->spare_s[b] >= 0.0)
+        if (xg_policy_may_leave(conf, problem, decision, b))
             all.held[b] = as.held[b];
     }
     decision->unsent_s = fmax(0.0, decision->gpu_s - route_seconds(policy, conf, &all, decision));

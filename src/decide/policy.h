@@ -13,6 +13,12 @@ double xg_policy_mnk(const struct xg_problem *call);
 void xg_policy_see(struct xg_policy *policy, const struct xg_conf *conf, const struct xg_call *call,
                    const struct xg_situation *now, struct xg_decision *decision);
 
+/* Whether a call may run on the GPU only to leave A (or B) there: it could stay, two uses pay for
+ * what this call loses, as many as it was unchanged for, and the credit covers it. Not with several
+ * devices: the next call may run on another one. */
+bool xg_policy_may_leave(const struct xg_conf *conf, const struct xg_problem *problem,
+                         const struct xg_decision *decision, bool b);
+
 /* The place and the reason, once all is ready: the phase's side, the faster one, or a trial. */
 void xg_policy_choose(struct xg_policy *policy, const struct xg_conf *conf,
                       const struct xg_call *call, struct xg_decision *decision);

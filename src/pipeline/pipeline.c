@@ -287,9 +287,10 @@ static enum xg_status run_problem(struct xg_lane *lane, const struct xg_problem 
         .all_kinds = lane->all_kinds_left > 0,
     };
     struct xg_pipe_travel travel[2] = {{0}};
-    place_operands(call, &plan, lane->memory.ptr, runner.place, travel);
-    if (status == XG_OK)
+    if (status == XG_OK) {
+        place_operands(call, &plan, lane->memory.ptr, runner.place, travel);
         status = xg_runner_init(&runner, splits);
+    }
     struct xg_staging_direct direct = {false, false, false};
     if (status == XG_OK)
         direct = find_direct(lane->dev, call);

@@ -18,8 +18,9 @@ void xg_credit_call(struct xg_credit *credit, double took_s, double saved_s, dou
  * credit already. */
 static double risk_of(const struct xg_credit_item *item)
 {
-    return item->armed     ? fmax(0.0, item->miss_s - (1.0 - XG_CREDIT_OF_SAVED) * item->earned_s)
-           : item->scouted ? XG_CREDIT_SHARE * item->miss_s
+    const double loss_s = item->miss_s + item->disarm_s;
+    return item->armed     ? fmax(0.0, loss_s - (1.0 - XG_CREDIT_OF_SAVED) * item->earned_s)
+           : item->scouted ? XG_CREDIT_SHARE * loss_s
                            : 0.0;
 }
 
@@ -74,7 +75,7 @@ static enum xg_credit_advice use_kept(struct xg_credit *credit, struct xg_credit
     credit->have_s -= paid_s;
     if (share <= XG_CREDIT_DIRTY && paid_s <= gain_s)
         return hit(credit, item, gain_s);
-    credit->have_s -= (1.0 - share) * item->disarm_s;
+    credit->have_s -= item->disarm_s;
     return drop(credit, item, item->earned_s < item->miss_s + item->arm_s);
 }
 
@@ -98,7 +99,8 @@ bool xg_credit_is_unchanged(const struct xg_credit_item *item, const struct xg_c
 
 static double spare_s(const struct xg_credit *credit, const struct xg_credit_item *item)
 {
-    return credit->have_s - credit->risk_s - (1.0 + XG_CREDIT_SHARE) * (item->arm_s + item->miss_s);
+    return credit->have_s - credit->risk_s -
+           (1.0 + XG_CREDIT_SHARE) * (item->arm_s + item->miss_s + item->disarm_s);
 }
 
 double xg_credit_spare_s(const struct xg_credit *credit, const struct xg_credit_item *item,
@@ -115,8 +117,10 @@ static enum xg_credit_advice use_other(struct xg_credit *credit, struct xg_credi
     if (item->scouted && !sight->lost) {
         credit->have_s -= sight->written * XG_CREDIT_SHARE * item->miss_s;
         changed = changed || sight->written > XG_CREDIT_DIRTY;
-        if (changed)
+        if (changed) {
+            credit->have_s -= XG_CREDIT_SHARE * item->disarm_s;
             item->need = twice(need_of(item));
+        }
     }
     item->run = changed ? 0 : item->run + 1;
     if (changed)
@@ -150,7 +154,7 @@ void xg_credit_armed(struct xg_credit *credit, struct xg_credit_item *item)
 
 void xg_credit_postpone(struct xg_credit_item *item)
 {
-    item->need = twice(need_of(item));
+    item->need = twice(item->run > need_of(item) ? item->run : need_of(item));
 }
 
 void xg_credit_dropped(struct xg_credit *credit, struct xg_credit_item *item)

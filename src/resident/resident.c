@@ -218,6 +218,7 @@ static void scout_locked(struct xg_table_entry *entry)
         if (!xg_room_accept(entry,
                             xg_pages_arm(&xg_room.pages, block, xg_table_mark, &xg_room.table))) {
             xg_credit_postpone(&entry->credit);
+            xg_pages_disarm(&xg_room.pages, entry->pages);
             return;
         }
     entry->written_pages = 0;
@@ -238,8 +239,11 @@ static void settle_locked(struct xg_resident_operand *operand, bool on_gpu)
     if (entry->credit.armed && !on_gpu)
         operand->sight.gain_s = 0.0;
     set_costs_locked(entry);
+    const bool tracked = entry->credit.armed || entry->credit.scouted;
     const enum xg_credit_advice advice =
         xg_credit_use(&xg_room.credit, &entry->credit, &operand->sight);
+    if (tracked && !entry->credit.armed && !entry->credit.scouted)
+        xg_pages_disarm(&xg_room.pages, entry->pages); /* the look has armed them again */
     const bool gains = operand->gain_s > 0.0;
     if (advice == XG_CREDIT_DROP || !on_gpu)
         let_go_locked(operand, false);
@@ -411,10 +415,10 @@ void xg_resident_give_up(struct xg_resident_call *call)
     for (int b = 0; b < 2; b++) {
         struct xg_resident_operand *operand = &call->operand[b];
         struct xg_table_entry *entry = xg_table_find(&xg_room.table, &operand->key);
-        if (entry) {
+        if (entry && entry->copy)
             xg_credit_postpone(&entry->credit);
+        if (entry)
             xg_room_drop(entry);
-        }
         let_go_locked(operand, false);
     }
     xg_room_leave();

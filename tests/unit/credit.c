@@ -110,7 +110,9 @@ static void count(const struct operand *operand, const struct xg_credit_item *be
         world.net_ms += (1 - share) * gain_ms;
     } else if (advice == XG_CREDIT_DROP) {
         world.drops++;
-        pay((1 - share) * operand->mib * pages->disarm);
+        pay(operand->mib * pages->disarm);
+    } else if (before->scouted && !operand->item.scouted && !operand->item.armed) {
+        pay(XG_CREDIT_SHARE * operand->mib * pages->disarm);
     }
 }
 
@@ -322,20 +324,20 @@ static const struct {
 } programs[] = {
     {"fixed index", fixed_index, {206.1, 217.0}, 0.1, {297, 297}, {0, 0}},
     {"training", training, {0, 0}, 0.1, {0, 0}, {0, 0}},
-    {"inference", inference, {509.3, 369.3}, 0.1, {5522, 4239}, {0, 0}},
-    {"alternating least squares", least_squares, {191.1, 42.7}, 0.1, {37, 8}, {0, 0}},
-    {"conjugate gradients", gradients, {444.3, 308.2}, 0.1, {119, 80}, {0, 0}},
+    {"inference", inference, {482.9, 367.8}, 0.1, {5311, 4234}, {0, 0}},
+    {"alternating least squares", least_squares, {164.8, 42.7}, 0.1, {32, 8}, {0, 0}},
+    {"conjugate gradients", gradients, {421.7, 304.3}, 0.1, {113, 79}, {0, 0}},
     {"the same after 1.4 s were saved", gradients_later, {549.5, 566.3}, 0.1, {147, 147}, {0, 0}},
-    {"Lanczos", lanczos, {722.8, 656.8}, 0.1, {297, 263}, {0, 0}},
-    {"logistic regression", logistic, {1551.9, 1417.9}, 0.1, {360, 320}, {0, 0}},
+    {"Lanczos", lanczos, {715.5, 656.8}, 0.1, {294, 263}, {0, 0}},
+    {"logistic regression", logistic, {1521.6, 1413.4}, 0.1, {353, 319}, {0, 0}},
     {"matrix power", power, {9.4, 9.9}, 0.1, {27, 27}, {0, 0}},
     {"rewritten in each call", each_call, {0, 0}, 0.1, {0, 0}, {0, 0}},
-    {"rewritten with equal bytes", equal_bytes, {-4.3, -6.5}, 0.1, {0, 0}, {0, 0}},
+    {"rewritten with equal bytes", equal_bytes, {-4.7, -6.5}, 0.1, {0, 0}, {0, 0}},
     {"one row rewritten", one_row, {1896, 1930}, 3, {1997, 1997}, {0, 0}},
     {"one percent rewritten", one_percent, {1560, 1436}, 60, {1944, 1944}, {0, 0}},
     {"rewritten every 3 calls", every_3, {-0.5, -0.7}, 0.1, {0, 0}, {0, 0}},
-    {"every 10", every_10, {-10.2, -17.8}, 0.1, {6, 6}, {1, 1}},
-    {"every 100", every_100, {1281.0, 260.4}, 0.1, {1649, 433}, {19, 7}},
+    {"every 10", every_10, {-11.5, -17.8}, 0.1, {6, 6}, {1, 1}},
+    {"every 100", every_100, {999.0, 257.1}, 0.1, {1361, 430}, {18, 7}},
     {"a random half", random_half, {-30, -45}, 30, {0, 0}, {1, 1}},
     {"two in turn", in_turn, {0, 0}, 0.1, {0, 0}, {0, 0}},
     {"heap, three uses each", heap, {-0.2, -0.3}, 0.1, {0, 0}, {0, 0}},
@@ -472,9 +474,9 @@ static void test_rules(void)
     XT_CHECK(xg_credit_use(&credit, &item, &same) == XG_CREDIT_SCOUT);
     XT_CHECK(xg_credit_spare_s(&credit, &item, &same) == -INFINITY, "before its scout");
     xg_credit_scouted(&credit, &item);
-    XT_CHECK(fabs(credit.risk_s - 1e-3 / 32) < 1e-12 && item.scouted && !item.armed);
+    XT_CHECK(fabs(credit.risk_s - 1.1e-3 / 32) < 1e-12 && item.scouted && !item.armed);
     XT_CHECK(xg_credit_is_unchanged(&item, &same) && !xg_credit_is_unchanged(&item, &wrote));
-    const double lent_s = XG_CREDIT_OF_FORGONE * 1e-3, cost_s = 1e-3 * (1.05 * 33 + 1.05) / 32;
+    const double lent_s = XG_CREDIT_OF_FORGONE * 1e-3, cost_s = 1e-3 * (1.15 * 33 + 1.15) / 32;
     XT_CHECK(fabs(xg_credit_spare_s(&credit, &item, &same) -
                   (XG_CREDIT_START_S + lent_s - cost_s)) < 1e-5);
     XT_CHECK(xg_credit_spare_s(&credit, &item, &wrote) == -INFINITY, "a scout that was written");
@@ -488,8 +490,8 @@ static void test_rules(void)
     xg_credit_scouted(&credit, &item);
     XT_CHECK(xg_credit_use(&credit, &item, &same) == XG_CREDIT_ARM);
     xg_credit_armed(&credit, &item);
-    XT_CHECK(fabs(credit.risk_s - 1e-3) < 1e-12 && item.armed && !item.scouted);
-    XT_CHECK(xg_credit_use(&credit, &item, &same) == XG_CREDIT_HIT && credit.risk_s < 2e-4);
+    XT_CHECK(fabs(credit.risk_s - 1.1e-3) < 1e-12 && item.armed && !item.scouted);
+    XT_CHECK(xg_credit_use(&credit, &item, &same) == XG_CREDIT_HIT && credit.risk_s < 3e-4);
     struct xg_credit_sight part = {.gain_s = 1e-3, .written = 0.1};
     XT_CHECK(xg_credit_use(&credit, &item, &part) == XG_CREDIT_HIT);
     part.written = 0.11;
