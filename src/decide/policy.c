@@ -65,13 +65,13 @@ static void predict_gains(struct xg_policy *policy, const struct xg_conf *conf,
     for (int b = 0; b < 2; b++) {
         struct xg_problem as = *problem;
         double gpu_s[2];
-        for (int held = 0; held < 2 && problem->unchanged[b]; held++) {
+        if (!problem->unchanged[b])
+            continue;
+        for (int held = 0; held < 2; held++) {
             as.held[b] = 0;
             as.held[b] = held * xg_problem_travel_elems(&as, b);
             gpu_s[held] = route_seconds(policy, conf, &as, decision);
         }
-        if (!problem->unchanged[b])
-            continue;
         const double else_s = xg_conf_insists(conf) ? gpu_s[0] : fmin(decision->cpu_s, gpu_s[0]);
         decision->held_gain_s[b] = fmax(0.0, else_s - gpu_s[1]);
         if (xg_policy_may_leave(conf, problem, decision, b))
