@@ -90,11 +90,15 @@ static void lend(struct xg_credit *credit, double gain_s)
     }
 }
 
+/* Of an operand that is not kept: by its fingerprint, its mapping, or its scout. */
+static bool is_changed(const struct xg_credit_item *item, const struct xg_credit_sight *sight)
+{
+    return sight->changed || sight->lost || (item->scouted && sight->written > XG_CREDIT_DIRTY);
+}
+
 bool xg_credit_is_unchanged(const struct xg_credit_item *item, const struct xg_credit_sight *sight)
 {
-    const bool found = item->scouted && sight->written > XG_CREDIT_DIRTY;
-    return item->armed ||
-           (!sight->changed && !sight->lost && !found && item->run + 1 >= need_of(item));
+    return item->armed || (!is_changed(item, sight) && item->run + 1 >= need_of(item));
 }
 
 static double spare_s(const struct xg_credit *credit, const struct xg_credit_item *item)
@@ -113,10 +117,9 @@ double xg_credit_spare_s(const struct xg_credit *credit, const struct xg_credit_
 static enum xg_credit_advice use_other(struct xg_credit *credit, struct xg_credit_item *item,
                                        const struct xg_credit_sight *sight)
 {
-    bool changed = sight->changed || sight->lost;
+    const bool changed = is_changed(item, sight);
     if (item->scouted && !sight->lost) {
         credit->have_s -= sight->written * XG_CREDIT_SHARE * item->miss_s;
-        changed = changed || sight->written > XG_CREDIT_DIRTY;
         if (changed) {
             credit->have_s -= XG_CREDIT_SHARE * item->disarm_s;
             item->need = twice(need_of(item));
