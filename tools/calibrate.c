@@ -297,7 +297,7 @@ static void calibrate_wake(void)
     if (!wake_measure(&wake))
         printf("threads: what waking them costs could not be measured\n");
     else
-        printf("threads: waking all takes %.3g us%s\n", 1e-3 * (double)wake.wake_ns,
+        printf("threads: waking all takes %.3g ms%s\n", 1e-6 * (double)wake.wake_ns,
                wake_keep(&wake) ? "" : "; not stored");
 }
 

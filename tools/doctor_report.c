@@ -131,8 +131,8 @@ static void write_cpu(FILE *out, const struct doctor_facts *facts)
     doctor_text_set(text, sizeof text, "%d usable", facts->system.cores);
     if (facts->system.wake_s > 0) {
         const size_t at = strlen(text);
-        doctor_text_set(text + at, sizeof text - at, "; waking a thread on each takes %.3g us",
-                        1e6 * facts->system.wake_s);
+        doctor_text_set(text + at, sizeof text - at, "; waking a thread on each takes %.3g ms",
+                        1e3 * facts->system.wake_s);
     }
     write_row(out, "cores", text);
     for (int i = 0; i < facts->blas_count; i++) {

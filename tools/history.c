@@ -77,11 +77,14 @@ static void explain(const struct xg_past *past)
                gain_s, price_s);
     else
         printf("A ready GPU is believed to save %.2f s, and the starts take %.2f s: %s, so nothing "
-               "starts early.\n",
+               "starts early.%s\n",
                gain_s, price_s,
                gain_s < XG_PAST_NEEDED * price_s
                    ? "less than half of it"
-                   : "but runs that started early did not tell how they ended");
+                   : "but runs that started early did not tell how they ended",
+               xg_past_is_vain(past) ? " Its last start was in vain: the next one waits until as "
+                                       "much was missed."
+                                     : "");
 }
 
 static int list(const struct xg_history *history)

@@ -18,6 +18,7 @@
 #include "src/decide/routine_times.h"
 #include "src/decide/tuning.h"
 #include "src/host/cores.h"
+#include "src/machine/past.h"
 #include "watch.h"
 
 /* The calls of one process, in the order of their begin. */
@@ -117,10 +118,11 @@ static bool print_gpu(const struct gpu *gpu, const struct calls *calls, double p
     if (!forecast_run(calls->at, calls->count, calls->cores, gpu, false, &first) ||
         !forecast_run(calls->at, calls->count, calls->cores, gpu, true, &later))
         return false;
-    /* A program that gains less than the starts take is not remembered. */
-    if (later.saved_s <= later.starts_s || later.saved_s <= first.saved_s)
+    /* A program that gains less is promised nothing, and a start in vain is not repeated. */
+    if (later.saved_s < XG_PAST_NEEDED * later.starts_s || later.saved_s <= first.saved_s)
         later = first;
-    printf("%-10s", gpu->name);
+    later.saved_s = fmax(later.saved_s, 0.0);
+    printf("%-11s", gpu->name);
     print_times("", fmax(plain_s - first.saved_s, 0.001), plain_s);
     print_times("   ", fmax(plain_s - later.saved_s, 0.001), plain_s);
     printf("   %8ld\n", later.gpu_calls);
@@ -133,8 +135,8 @@ static void print_estimate(const char *asked, const struct calls *calls, int pro
     printf("xgemm-run estimate: %.2f s on the CPU, of which %.2f s are in %zu calls of BLAS and\n"
            "LAPACK that a GPU might compute. Predictions for a GPU beside these %d cores:\n\n",
            plain_s, calls->seconds, calls->count, calls->cores);
-    printf("              first run           later runs     calls on\n"
-           "GPU           seconds  faster      seconds  faster    the GPU\n");
+    printf("               first run           later runs     calls on\n"
+           "GPU            seconds  faster      seconds  faster    the GPU\n");
     for (int i = 0; i < gpu_count; i++)
         if (is_asked(&gpus[i], asked) && !print_gpu(&gpus[i], calls, plain_s)) {
             puts("(out of memory)");
@@ -200,8 +202,8 @@ static void print_gains(const char *asked, int cores)
     printf(
         "Predictions for a GPU beside %d cores. Products of n x n gain from n on; of 4096 x 4096\n"
         "they are so many times as fast, and so are LAPACK's routines of doubles there.\n\n"
-        "            float32          float64        LAPACK, 4096 x 4096\n"
-        "GPU        from n  4096     from n  4096     eigh    svd     LU  Cholesky\n",
+        "             float32          float64        LAPACK, 4096 x 4096\n"
+        "GPU         from n  4096     from n  4096     eigh    svd     LU  Cholesky\n",
         cores);
     for (int i = 0; i < gpu_count; i++) {
         const struct xg_model_device device = gpu_describe(&gpus[i]);
@@ -210,7 +212,7 @@ static void print_gains(const char *asked, int cores)
             continue;
         xg_model_init(&model, cores);
         xg_model_set_device(&model, &device);
-        printf("%-10s", gpus[i].name);
+        printf("%-11s", gpus[i].name);
         for (enum xg_type type = XG_TYPE_S; type <= XG_TYPE_D; type++) {
             char least[16] = "-";
             const int64_t n = least_extent(&model, type);

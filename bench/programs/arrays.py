@@ -158,13 +158,13 @@ def regression():
 
 @task
 def transformer():
-    """Four layers of a transformer read twelve batches of 8 x 512 words: the weights do not change."""
-    heads, words = 16, program.extent(512)
+    """Four layers of a transformer read twelve batches of 2 x 512 words: the weights do not change."""
+    lines, heads, words = 2, 16, program.extent(512)
     width = heads * program.extent(64)
     layers = [[program.uniform(*shape) * np.float32(2 / np.sqrt(shape[0]))
                for shape in ((width, 3 * width), (width, width), (width, 4 * width), (4 * width, width))]
               for _ in range(4)]
-    batches = program.uniform(program.count(12), 8 * words, width)
+    batches = program.uniform(program.count(12), lines * words, width)
 
     def normal(x):
         x = x - x.mean(axis=1, keepdims=True)
@@ -172,11 +172,11 @@ def transformer():
 
     def attended(x):
         """Returns what each word reads of the words of its line."""
-        query, key, value = x.reshape(8, words, 3, heads, -1).transpose(2, 0, 3, 1, 4)
+        query, key, value = x.reshape(lines, words, 3, heads, -1).transpose(2, 0, 3, 1, 4)
         scores = query @ key.swapaxes(-1, -2) / np.float32(np.sqrt(query.shape[-1]))
         np.exp(scores - scores.max(axis=-1, keepdims=True), out=scores)
         scores /= scores.sum(axis=-1, keepdims=True)
-        return (scores @ value).transpose(0, 2, 1, 3).reshape(8 * words, width)
+        return (scores @ value).transpose(0, 2, 1, 3).reshape(lines * words, width)
 
     with program.work():
         means = []

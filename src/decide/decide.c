@@ -49,7 +49,7 @@ static void load_of(enum xg_library_state library, struct xg_start *start)
 }
 
 /* Products that gain go on in most programs, so a part of a start's time pays for it. Routines are
- * often the only ones, and pay for all of it. */
+ * often the only ones, and pay for all of it, as does a program whose last start was in vain. */
 static void price_starts(const struct xg_policy *policy, const struct xg_call *call,
                          const struct xg_situation *now, const struct xg_decision *decision,
                          struct xg_start starts[XG_RESOURCE_COUNT])
@@ -60,6 +60,8 @@ static void price_starts(const struct xg_policy *policy, const struct xg_call *c
                  : now->state == XG_ENGINE_STARTING ? XG_START_UNDER_WAY
                                                     : XG_START_COLD;
     gpu->price_s = call->routine ? gpu->takes_s : xg_policy_start_price_s(policy, decision);
+    if (policy->ledger.pays_in_full)
+        gpu->price_s = fmax(gpu->price_s, gpu->takes_s);
     const double cublas_s = policy->model.starts_s[XG_RESOURCE_CUBLAS];
     starts[XG_RESOURCE_CUBLAS] =
         (struct xg_start){.takes_s = cublas_s, .price_s = XG_TUNING_CUBLAS_SHARE * cublas_s};

@@ -28,6 +28,7 @@ struct xg_ledger {
     double saved_s[XG_RESOURCE_SETS];  /* the same of calls that ran on the GPU */
     double cpu_s, cpu_model_s; /* of calls that missed: their time on the CPU, and the model's */
     double cpu_ratio;          /* the first to the second in an earlier run; 0: not known */
+    bool pays_in_full;         /* an earlier run started in vain */
     double begun_s[XG_RESOURCE_COUNT]; /* when a start began, or was first seen; 0: never */
 };
 

@@ -292,6 +292,7 @@ static void start(const struct xg_conf *conf)
     int cores = xg_cores_count(), threads = xg_staging_threads(conf->stage_threads, cores);
     xg_teardown_prepare(conf); /* before the driver starts: the program may end at any time */
     xg_drv_at_exit(at_exit);
+    xg_remembered_start_begins();
     double begun_s = xg_clock_s();
     struct xg_device first;
     enum xg_status status = open_first(conf, ordinals, count, threads, &first, &taken);

@@ -77,6 +77,7 @@ void xg_learnt_open(const struct xg_conf *conf, const struct xg_cpu *cpu,
     if (!learnt.opened) {
         learnt.policy.model = model;
         learnt.policy.ledger.cpu_ratio = xg_remembered_cpu_ratio();
+        learnt.policy.ledger.pays_in_full = xg_remembered_is_vain();
         learnt.cores = cores;
     }
     atomic_store_explicit(&learnt.opened, true, memory_order_release);

@@ -185,6 +185,11 @@ double xg_remembered_cpu_ratio(void)
     return atomic_load(&look) == CONFIRMED ? xg_past_cpu_ratio(&program.past) : 1.0;
 }
 
+bool xg_remembered_is_vain(void)
+{
+    return atomic_load(&look) == CONFIRMED && xg_past_is_vain(&program.past);
+}
+
 void xg_remembered_at_call(const struct xg_conf *conf)
 {
     const bool first = xg_remembered_find(false, xg_conf_environment);
@@ -238,7 +243,7 @@ bool xg_remembered_is_due(void)
 
 static void store(void)
 {
-    if (!program.length || !program.past.needs || !open_history(&program.history, true))
+    if (!program.length || !program.past.price_ms || !open_history(&program.history, true))
         return;
     program.past.id = id_of_program();
     program.past.machine = machine_of(&program.history);
@@ -261,6 +266,7 @@ static void write_record(bool ended)
                                 .cpu_model_s = 1e-6 * (double)atomic_load(&run.cpu_model_us),
                                 .bars = atomic_load(&bars),
                                 .promised = xg_remembered_promise(),
+                                .started = atomic_load(&gpu_started),
                                 .ended = ended,
                                 .device_mib = program.past.device_mib};
     for (int set = 0; set < XG_RESOURCE_SETS; set++)
@@ -312,6 +318,11 @@ void xg_remembered_end(void)
 
 /* --- Start times ------------------------------------------------------------------------------ */
 
+void xg_remembered_start_begins(void)
+{
+    atomic_store(&gpu_started, true);
+}
+
 void xg_remembered_starts(const struct xg_conf *conf, double takes_s[XG_RESOURCE_COUNT])
 {
     struct xg_history history;
@@ -324,8 +335,6 @@ void xg_remembered_start_took(const struct xg_conf *conf, enum xg_resource resou
     static const double expected_s[XG_RESOURCE_COUNT] = {XG_TUNING_GPU_S, XG_TUNING_CUBLAS_S,
                                                          XG_TUNING_CUSOLVER_S};
     struct xg_history history;
-    if (resource == XG_RESOURCE_GPU)
-        atomic_store(&gpu_started, true);
     if (remembers(conf) && open_history(&history, true))
         xg_history_start_took(&history, machine_of(&history), resource, expected_s[resource],
                               seconds);

@@ -33,6 +33,9 @@ void xg_remembered_take(void);
 /* The error of the model's times on the CPU in an earlier run of the program; 1: not known. */
 double xg_remembered_cpu_ratio(void);
 
+/* Whether the program's last start was in vain (past.h). */
+bool xg_remembered_is_vain(void);
+
 /* For the first call: finds, confirms, and looks whether settings have changed since the load. */
 void xg_remembered_at_call(const struct xg_conf *conf);
 
@@ -46,6 +49,9 @@ void xg_remembered_write(size_t device_bytes);
 
 /* Writes the last record of the process, if anything was started or promised. No lock. */
 void xg_remembered_end(void);
+
+/* A start of the GPU begins, which may outlast the program. */
+void xg_remembered_start_begins(void);
 
 /* The times of starts on this machine: sets those that are known; notes one. The second runs on the
  * thread of the start. */

@@ -37,7 +37,7 @@ static const struct figure cpu_figures[] = {
 static const struct figure gpu_figures[] = {
     {"up_mb_per_s", FIGURE(up_bytes_per_s), false, true, 1e6, 10, 10000000},
     {"down_mb_per_s", FIGURE(down_bytes_per_s), false, true, 1e6, 10, 10000000},
-    {"gpu_clock_khz", FIGURE(gpu_clock_hz), false, true, 1e3, 1000, 100000000},
+    {"gpu_clock_khz", FIGURE(gpu_clock_hz), false, true, 1e3, 100000, 4000000},
     {"gpu_call_ns", FIGURE(gpu_call_s), false, true, 1e-9, 100, 1000000000},
     {"gpu_fill_ns", FIGURE(gpu_fill_s), false, true, 1e-9, 1, 1000000000},
     {"gpu_start_us", FIGURE(starts_s[XG_RESOURCE_GPU]), false, false, 1e-6, 1, 1000000000},

@@ -65,6 +65,11 @@ double xg_past_cpu_ratio(const struct xg_past *past)
     return exp2(past->cpu_eighths / 8.0);
 }
 
+bool xg_past_is_vain(const struct xg_past *past)
+{
+    return past->price_ms && !past->needs;
+}
+
 void xg_past_take(struct xg_past *past, int64_t now_s)
 {
     past->unproved +=
@@ -84,6 +89,10 @@ void xg_past_learn(struct xg_past *past, const struct xg_past_run *run, int64_t 
     } else if (run->promised && run->ended) {
         past->gain_ms /= 2;
         past->unproved -= past->unproved > 0;
+    } else if (run->started && run->ended) {
+        past->needs = 0;
+        past->price_ms = milliseconds(run->takes_s[XG_RESOURCE_GPU]);
+        past->gain_ms = milliseconds(gain_of(run->gain_s, XG_RESOURCE_SETS - 1));
     }
     if (!run->promised && run->cpu_s > 0 && run->cpu_model_s > 0)
         past->cpu_eighths =

@@ -26,7 +26,7 @@ struct xg_past {
     uint32_t first_ms; /* and when the first call came that gains */
     uint32_t runs;
     uint32_t device_mib; /* of the last run: device memory */
-    uint8_t needs;       /* a set of resources (ledger.h) */
+    uint8_t needs;       /* a set of resources (ledger.h); empty: the last start was in vain */
     uint8_t bars;        /* a set of the reasons above */
     uint8_t unproved;    /* promises that were taken since a run last showed a gain */
     int8_t cpu_eighths;  /* of an octave: its calls' time on the CPU to the model's */
@@ -41,7 +41,7 @@ struct xg_past_run {
     double cpu_s, cpu_model_s;         /* of calls that missed, and what the model says */
     double saved_s, wall_s, first_s;
     unsigned bars;
-    bool promised, ended; /* it started early; it ends now */
+    bool promised, started, ended; /* it started early; at any time; it ends now */
     uint32_t device_mib;
 };
 
@@ -70,10 +70,15 @@ unsigned xg_past_promise(const struct xg_past *past);
 double xg_past_cpu_ratio(const struct xg_past *past);
 void xg_past_take(struct xg_past *past, int64_t now_s);
 
+/* Whether the last run without a promise started the GPU and gained too little: the next one starts
+ * it once it has missed all that a start takes. */
+bool xg_past_is_vain(const struct xg_past *past);
+
 /*
  * Learns from a run, when it has shown a gain or ends. The gain is kept up to twice the
  * starts' time and halved by each run that took the promise in vain, so a program that no longer
- * gains is believed three times more at most. Until a run has gained, needs is empty.
+ * gains is believed three times more at most. Until a run has gained, or started in vain, the
+ * record is empty: its price is 0.
  */
 void xg_past_learn(struct xg_past *past, const struct xg_past_run *run, int64_t now_s);
 

@@ -22,7 +22,7 @@ estimates() {
 }
 
 estimates 3 "$tmp/tool"
-says "one product" 'of which [0-9.]* s are in 1 calls of BLAS' 'H100 .* 1.00 .* 1.00 '
+says "one product" 'of which [0-9.]* s are in 1 calls of BLAS' 'H100, H200 .* 1.00 .* 1.00 '
 expect "GPUs" "$(grep -c ' 1.00 .* 1.00 ' "$tmp/err")" 14
 grep -q processes "$tmp/err" && fail "one process is said to be several"
 
@@ -31,7 +31,7 @@ estimates 3 --gpu 4090 "$tmp/tool" exit _exit kill exec
 says "five processes" '^RTX 4090 ' '^5 processes made such calls'
 grep -q H100 "$tmp/err" && fail "--gpu 4090 prints other GPUs"
 estimates 3 --gpu=h10 "$tmp/tool" spin
-says "many products" '^H100 '
+says "many products" '^H100, H200 '
 expect "one GPU of that name" "$(grep -c '^[A-Z].* [0-9]*$' "$tmp/err")" 1
 
 # Without a program: H100 gains on doubles from a smaller size on than a GPU with few FP64 units, and T4 never.
@@ -39,8 +39,8 @@ estimates 0
 gains() {
     sed -n "s/^$1  *[0-9]* *[0-9.]* *\([0-9]*\) .*/\1/p" "$tmp/err"
 }
-expect "a row for each GPU" "$(grep -c '^[A-Z0-9 ]* *[0-9]* *[0-9.]*  *[0-9. ]*$' "$tmp/err")" 14
-[ "$(gains H100)" -lt "$(gains 'RTX 4070')" ] || fail_with "doubles gain from the same size on everywhere" "$tmp/err"
+expect "a row for each GPU" "$(grep -c '^[A-Z0-9, ]* *[0-9]* *[0-9.]*  *[0-9. ]*$' "$tmp/err")" 14
+[ "$(gains 'H100, H200')" -lt "$(gains 'RTX 4070')" ] || fail_with "doubles gain from the same size on everywhere" "$tmp/err"
 estimates 0 --gpu 4070
 expect "one GPU" "$(grep -c '^[A-Z].*[0-9]\.[0-9]' "$tmp/err")" 1
 estimates 0 true

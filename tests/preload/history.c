@@ -32,10 +32,15 @@ __attribute__((constructor)) static void ask(void)
     (void)getenv("OPENBLAS_THREAD_TIMEOUT");
 }
 
-void dsyevd_(void);
+void dsyevd_(void), dgemm_(void);
 void dsyevd_(void)
 {
     usleep(700000);
+}
+
+void dgemm_(void)
+{
+    usleep(50000);
 }
 
 #elif defined HISTORY_RECORD
@@ -45,7 +50,8 @@ void dsyevd_(void)
 #include "src/machine/history.h"
 #include "src/machine/program.h"
 
-/* record GAIN_MS DAYS MACHINE EXECUTABLE: plants; record EXECUTABLE: prints. */
+/* record GAIN_MS DAYS MACHINE EXECUTABLE: plants; record SECONDS EXECUTABLE: a start took so long;
+ * record EXECUTABLE: prints. */
 int main(int argc, char **argv)
 {
     static struct xg_program program;
@@ -65,22 +71,30 @@ int main(int argc, char **argv)
             puts("none");
         return 0;
     }
+    const uint64_t machine = xg_history_machine(&history);
+    if (argc == 3)
+        return !xg_history_start_took(&history, machine, XG_RESOURCE_GPU, atof(argv[1]),
+                                      atof(argv[1]));
     past.id = id;
     past.gain_ms = (uint32_t)atol(argv[1]);
     past.time_s = time(NULL) + 86400 * atol(argv[2]);
-    past.machine = xg_history_machine(&history) + (uint64_t)atol(argv[3]);
+    past.machine = machine + (uint64_t)atol(argv[3]);
     return !xg_history_store(&history, &past);
 }
 
 #else
 void dsyevd_(const char *jobz, const char *uplo, const int *n, double *a, const int *lda, double *w,
              double *work, const int *lwork, int *iwork, const int *liwork, int *info);
+void dgemm_(const char *transa, const char *transb, const int *m, const int *n, const int *k,
+            const double *alpha, const double *a, const int *lda, const double *b, const int *ldb,
+            const double *beta, double *c, const int *ldc);
 
-/* program CALLS [fork|set|_exit]: waits for a start, then calls. */
+/* program CALLS [fork|set|_exit|product]: waits for a start, then calls. */
 int main(int argc, char **argv)
 {
     enum { N = 1600 };
-    const int n = N, lwork = 1 + 6 * N + 2 * N * N, liwork = 3 + 5 * N;
+    const double one = 1;
+    const int edge = N / 2, n = N, lwork = 1 + 6 * N + 2 * N * N, liwork = 3 + 5 * N;
     double *a = calloc(N * N, sizeof *a), *w = calloc(N, sizeof *w);
     double *work = calloc((size_t)lwork, sizeof *work);
     int *iwork = calloc((size_t)liwork, sizeof *iwork), info = 0;
@@ -92,7 +106,9 @@ int main(int argc, char **argv)
         _exit(0);
     if (!strcmp(how, "set"))
         setenv("XGEMM_DEVICES", "0", 1);
-    for (int i = atoi(argv[1]); i > 0; i--)
+    for (int i = atoi(argv[1]); i > 0 && !strcmp(how, "product"); i--)
+        dgemm_("N", "N", &edge, &edge, &edge, &one, a, &edge, a, &edge, &one, work, &edge);
+    for (int i = atoi(argv[1]); i > 0 && strcmp(how, "product") != 0; i--)
         dsyevd_("V", "L", &n, a, &n, w, work, &lwork, iwork, &liwork, &info);
     puts("right");
     fflush(stdout);

@@ -49,6 +49,20 @@ ran "$program" 0
 started || fail "a program that would have gained starts no GPU"
 [ "$(find "$tmp/cache/xgemm" -type f | xargs grep -l program | wc -l)" = 0 ] || fail "a name in clear"
 
+# A start in vain: the next one must have been missed in full.
+rm -r "$tmp/cache"
+plant 0.8
+for calls in 2 4 5 6 7 8 9 10; do
+    ran "$program" $calls product
+    started && break
+done
+started || fail "no start is earned by $calls products"
+keeps "a start in vain" "gain * needs 0 bars 0 runs 1"
+tool 'Its last start was in vain' "$program"
+ran "$program" $calls product
+started && fail "a start that was in vain is repeated"
+rm -r "$tmp/cache"
+
 # Promises that are wrong: believed three times at most.
 plant 800 0 0
 for run in 1 2 3; do

@@ -37,7 +37,7 @@ static struct forecast of_row(int count, int64_t n, double seconds, bool ready)
     struct forecast forecast;
     for (int i = 0; i < count; i++)
         calls[i] = product(n, 100 + 2 * i * seconds, seconds, 0);
-    XT_CHECK(forecast_run(calls, (size_t)count, CORES, gpu_named("H100"), ready, &forecast),
+    XT_CHECK(forecast_run(calls, (size_t)count, CORES, gpu_named("H100, H200"), ready, &forecast),
              "memory");
     return forecast;
 }
@@ -70,7 +70,7 @@ static void test_threads(void)
     const struct xg_tape_call calls[] = {product(4096, 100, 0.2, 0), product(4096, 100.01, 0.2, 1),
                                          product(4096, 100.5, 0.2, 2)};
     struct forecast forecast;
-    XT_CHECK(forecast_run(calls, 3, CORES, gpu_named("H100"), true, &forecast), "memory");
+    XT_CHECK(forecast_run(calls, 3, CORES, gpu_named("H100, H200"), true, &forecast), "memory");
     /* The third begins as much earlier as the second one ends earlier. */
     const double one_s = 0.2 - 0.0031;
     XT_CHECK(fabs(forecast.saved_s - 2 * one_s) < 0.003, "%g", forecast.saved_s);
@@ -89,7 +89,7 @@ static void test_routine(void)
     const struct xg_matrix matrix = {NULL, 4096, 4096, 4096};
     call.routine.operand[XG_SLOT_A] = call.routine.operand[XG_SLOT_U] = matrix;
     struct forecast forecast;
-    XT_CHECK(forecast_run(&call, 1, CORES, gpu_named("H100"), true, &forecast), "memory");
+    XT_CHECK(forecast_run(&call, 1, CORES, gpu_named("H100, H200"), true, &forecast), "memory");
     XT_CHECK(forecast.saved_s > 9 && forecast.gpu_calls == 1, "%g", forecast.saved_s);
     XT_CHECK(forecast.starts_s > of_row(1, 4096, 0.12, true).starts_s, "cuSOLVER starts too");
 }
@@ -111,7 +111,7 @@ static double ratio_of(const struct replay_fixture *fixture, double *gain)
         calls[i].spin_s = fixture->spin_s;
     }
     done = done &&
-           forecast_run(calls, fixture->count, fixture->cores, gpu_named("H100"), false, &forecast);
+           forecast_run(calls, fixture->count, fixture->cores, gpu_named("H100, H200"), false, &forecast);
     free(calls);
     XT_CHECK(done, "%s: no memory", fixture->program);
     *gain = result.cpu.total_s / result.policy.total_s;

@@ -161,6 +161,32 @@ static void test_belief(void)
              "a record of the future, of long ago, of another machine");
 }
 
+/* A start that was not promised and gained too little is remembered, until a run gains enough; a
+ * run that started nothing, or has not ended, says nothing. */
+static void test_vain(void)
+{
+    struct xg_past past = {0};
+    struct xg_past_run run = run_of(0.1, 0), good = run_of(1, 0);
+    xg_past_learn(&past, &run, TODAY);
+    run.started = true;
+    xg_past_learn(&past, &run, TODAY);
+    XT_CHECK(!past.price_ms && !xg_past_is_vain(&past), "nothing was learnt");
+    run.ended = true;
+    xg_past_learn(&past, &run, TODAY);
+    XT_CHECK(xg_past_is_vain(&past) && past.price_ms == 250 && past.gain_ms == 100 &&
+                 !xg_past_promise(&past),
+             "in vain: gains %u of %u ms", past.gain_ms, past.price_ms);
+    xg_past_learn(&past, &good, TODAY);
+    XT_CHECK(!xg_past_is_vain(&past) && xg_past_promise(&past) == GPU, "it gains");
+    run.promised = true;
+    xg_past_learn(&past, &run, TODAY);
+    XT_CHECK(!xg_past_is_vain(&past) && past.gain_ms == 250, "half as much is believed");
+    run.promised = false;
+    run.gain_s[GPU] = -0.2;
+    xg_past_learn(&past, &run, TODAY);
+    XT_CHECK(xg_past_is_vain(&past) && past.gain_ms == 0, "a loss");
+}
+
 /* A run that was promised a GPU has no times on the CPU: it is judged by those of an earlier run.
  */
 static void test_ratio(void)
@@ -337,6 +363,7 @@ int main(void)
     test_describe(folder);
     test_promise();
     test_belief();
+    test_vain();
     test_ratio();
     test_hash();
     static void (*const tests[])(const char *) = {test_records, test_faults, test_crowd,

@@ -355,14 +355,17 @@ static void test_price(void)
     static const struct {
         bool leaves;
         double spin_s;
+        bool in_full;
         int least, most;
     } rows[] = {
-        {false, 0, 100, 140},    /* 0.22 s: exit waits for the GPU */
-        {false, 0.1, 200, 250},  /* and 0.2 s for a start among threads that spin */
-        {false, 0.02, 120, 160}, /* twice that */
-        {false, 10, 200, 250},   /* no more than 0.2 s */
-        {true, 0, 20, 40},       /* exit does not wait */
-        {true, 0.1, 120, 160},
+        {false, 0, false, 100, 140},    /* 0.22 s: exit waits for the GPU */
+        {false, 0.1, false, 200, 250},  /* and 0.2 s for a start among threads that spin */
+        {false, 0.02, false, 120, 160}, /* twice that */
+        {false, 10, false, 200, 250},   /* no more than 0.2 s */
+        {true, 0, false, 20, 40},       /* exit does not wait */
+        {true, 0.1, false, 120, 160},
+        {true, 0, true, 190, 230}, /* 0.4 s, all that a start takes: the last one was in vain */
+        {false, 0.1, true, 200, 250},
     };
     const struct xg_conf conf = {.mode = XG_MODE_AUTO};
     const struct xg_problem call = shape(1024, 1024, 1024);
@@ -373,6 +376,7 @@ static void test_price(void)
         spin_s = rows[row].spin_s;
         if (rows[row].leaves)
             xg_model_leave_exit(&policy.model);
+        policy.ledger.pays_in_full = rows[row].in_full;
         for (bool started = false; !started && calls < 10000; calls++) {
             struct xg_decision decision = decide(&conf, XG_ENGINE_COLD, &call);
             started = decision.start;
