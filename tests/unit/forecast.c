@@ -110,8 +110,8 @@ static double ratio_of(const struct replay_fixture *fixture, double *gain)
         calls[i].cpu_threads = fixture->cpu_threads;
         calls[i].spin_s = fixture->spin_s;
     }
-    done = done &&
-           forecast_run(calls, fixture->count, fixture->cores, gpu_named("H100, H200"), false, &forecast);
+    done = done && forecast_run(calls, fixture->count, fixture->cores, gpu_named("H100, H200"),
+                                false, &forecast);
     free(calls);
     XT_CHECK(done, "%s: no memory", fixture->program);
     *gain = result.cpu.total_s / result.policy.total_s;

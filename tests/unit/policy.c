@@ -17,6 +17,8 @@ static double clock_s;
 #define SPIN_S 0.134
 static double spin_s; /* of the CPU library's threads */
 
+static const struct xg_conf automatic = {.mode = XG_MODE_AUTO};
+
 static void begin(int cores)
 {
     spin_s = SPIN_S;
@@ -134,12 +136,11 @@ static void test_floor(void)
 /* What is decided about the last of so many products in a row on the CPU, which is known. */
 static struct xg_decision run_row(const struct xg_problem *call, double seconds, int calls)
 {
-    const struct xg_conf conf = {.mode = XG_MODE_AUTO};
     struct xg_decision decision = {.place = XG_PLACE_GPU};
     run_cpu(call, seconds / xg_model_cpu_seconds(&policy.model, call), 5);
     clock_s += 1.0;
     for (int i = 0; i < calls; i++) {
-        decision = decide_at(clock_s, &conf, XG_ENGINE_READY, 0, call);
+        decision = decide_at(clock_s, &automatic, XG_ENGINE_READY, 0, call);
         observe(XG_SIDE_CPU, call, &decision, seconds);
         clock_s += seconds;
     }
@@ -150,20 +151,19 @@ static struct xg_decision run_row(const struct xg_problem *call, double seconds,
 static void test_settled(void)
 {
     enum { ROW = 40 };
-    const struct xg_conf conf = {.mode = XG_MODE_AUTO};
     const struct xg_problem clear = shape(66, 66, 66), near = shape(256, 256, 256);
     const struct xg_problem slow = shape(1, 32768, 32768);
 
     begin(16);
     const struct xg_decision none = model_of(&near);
-    XT_CHECK(!decide(&conf, XG_ENGINE_READY, &near).settled, "never seen");
+    XT_CHECK(!decide(&automatic, XG_ENGINE_READY, &near).settled, "never seen");
     struct xg_decision decision = run_row(&clear, 0.2 * model_of(&clear).cpu_s, ROW);
     XT_CHECK(decision.place == XG_PLACE_CPU && decision.settled, "far from the GPU");
     decision = decide(&(struct xg_conf){.reproducible = 1}, XG_ENGINE_READY, &clear);
     XT_CHECK(decision.place == XG_PLACE_CPU && !decision.settled, "one shape decides for others");
     decision = run_row(&near, 0.8 * none.gpu_s, ROW);
     XT_CHECK(decision.place == XG_PLACE_CPU && !decision.settled, "the GPU was never tried");
-    decision = decide_at(clock_s, &conf, XG_ENGINE_COLD, 0, &near);
+    decision = decide_at(clock_s, &automatic, XG_ENGINE_COLD, 0, &near);
     XT_CHECK(decision.settled, "there is no GPU to try");
     for (int i = 0; i < 4; i++)
         observe(XG_SIDE_GPU, &near, &none, 0.95 * none.gpu_s);
@@ -171,14 +171,13 @@ static void test_settled(void)
     XT_CHECK(decision.settled, "the GPU was tried");
     decision = run_row(&slow, model_of(&slow).cpu_s, ROW);
     XT_CHECK(decision.place == XG_PLACE_CPU && !decision.settled, "asking does not show");
-    XT_CHECK(!decide(&conf, XG_ENGINE_READY, &(struct xg_problem){0}).settled, "nothing");
+    XT_CHECK(!decide(&automatic, XG_ENGINE_READY, &(struct xg_problem){0}).settled, "nothing");
 }
 
 /* Where no threads spin the slower side is tried now and then; what it takes decides from then on.
  */
 static void test_trial(void)
 {
-    const struct xg_conf conf = {.mode = XG_MODE_AUTO};
     const struct xg_problem call = shape(180, 180, 180);
     int first = 0, tries = 0;
     begin(16);
@@ -187,7 +186,8 @@ static void test_trial(void)
     XT_CHECK(cpu_s < gpu_s && gpu_s < 3 * cpu_s, "%g, %g: the shape is no test", cpu_s, gpu_s);
     double spent_s = 0, all_s = 0;
     for (int i = 0; i < 4000; i++) {
-        struct xg_decision decision = decide_at(clock_s += 1, &conf, XG_ENGINE_READY, 1, &call);
+        struct xg_decision decision =
+            decide_at(clock_s += 1, &automatic, XG_ENGINE_READY, 1, &call);
         bool gpu = decision.place == XG_PLACE_GPU;
         XT_CHECK(!decision.wakes, "one thread");
         observe(gpu ? XG_SIDE_GPU : XG_SIDE_CPU, &call, &decision, gpu ? gpu_s : cpu_s);
@@ -202,7 +202,8 @@ static void test_trial(void)
     XT_CHECK(first > 0 && first < 200 && tries > 2, "first %d, %d of 4000", first, tries);
     XT_CHECK_LE(spent_s, 0.02 * all_s, "%g of %g s", spent_s, all_s);
     for (int i = 0, gpu = 0; i < 20000 && gpu < 10; i++) {
-        struct xg_decision decision = decide_at(clock_s += 1, &conf, XG_ENGINE_READY, 1, &call);
+        struct xg_decision decision =
+            decide_at(clock_s += 1, &automatic, XG_ENGINE_READY, 1, &call);
         gpu = decision.place == XG_PLACE_GPU ? gpu + 1 : 0;
         observe(gpu ? XG_SIDE_GPU : XG_SIDE_CPU, &call, &decision, gpu ? 0.3 * cpu_s : cpu_s);
         XT_CHECK(i < 19999, "a GPU that became faster is never found");
@@ -212,45 +213,45 @@ static void test_trial(void)
 /* What the GPU takes while the CPU library's threads spin is not what it takes. */
 static void test_disturbed(void)
 {
-    const struct xg_conf conf = {.mode = XG_MODE_AUTO};
     const struct xg_problem call = shape(1024, 1024, 1024);
 
     begin(16);
     double gpu_s = xg_model_gpu_seconds(&policy.model, XG_MATH_ACCURATE, &call);
     struct xg_decision decision = {.wakes = true};
     for (int i = 0; i < 10; i++) {
-        decision = decide(&conf, XG_ENGINE_READY, &call);
+        decision = decide(&automatic, XG_ENGINE_READY, &call);
         observe(XG_SIDE_GPU, &call, &decision, gpu_s);
     }
     observe(XG_SIDE_CPU, &call, &decision, 2e-3);
     decision.begin_s = clock_s + 0.01;
     for (int i = 0; i < 10; i++)
         observe(XG_SIDE_GPU, &call, &decision, 5.0 * gpu_s);
-    double now_gpu_s = decide(&conf, XG_ENGINE_READY, &call).gpu_s;
+    double now_gpu_s = decide(&automatic, XG_ENGINE_READY, &call).gpu_s;
     XT_CHECK_LE(now_gpu_s, 1.1 * gpu_s, "%g, not %g", now_gpu_s, gpu_s);
     for (int i = 0; i < 10; i++) {
         decision.begin_s = clock_s += 1.0;
         observe(XG_SIDE_GPU, &call, &decision, 5.0 * gpu_s);
     }
-    now_gpu_s = decide(&conf, XG_ENGINE_READY, &call).gpu_s;
+    now_gpu_s = decide(&automatic, XG_ENGINE_READY, &call).gpu_s;
     XT_CHECK_LE(3.0 * gpu_s, now_gpu_s, "%g, not %g: it is undisturbed", now_gpu_s, 5.0 * gpu_s);
 }
 
 /* In a phase on the GPU a small product goes there too, unless the CPU's threads do not spin. */
 static void test_small_in_phase(void)
 {
-    const struct xg_conf conf = {.mode = XG_MODE_AUTO};
     const struct xg_problem large = shape(1024, 1024, 1024), small = shape(100, 100, 100);
     for (int threads = 1; threads <= 16; threads += 15) {
         begin(16);
         double now_s = clock_s + 10.0, gpu_s = 0;
         for (int i = 0; i < 20; i++, now_s += gpu_s) {
-            struct xg_decision decision = decide_at(now_s, &conf, XG_ENGINE_READY, threads, &large);
+            struct xg_decision decision =
+                decide_at(now_s, &automatic, XG_ENGINE_READY, threads, &large);
             gpu_s = decision.gpu_s;
             XT_CHECK(decision.place == XG_PLACE_GPU, "%d threads, call %d", threads, i);
             observe(XG_SIDE_GPU, &large, &decision, gpu_s);
         }
-        struct xg_decision decision = decide_at(now_s, &conf, XG_ENGINE_READY, threads, &small);
+        struct xg_decision decision =
+            decide_at(now_s, &automatic, XG_ENGINE_READY, threads, &small);
         XT_CHECK(decision.cpu_s < decision.gpu_s, "%g, %g", decision.cpu_s, decision.gpu_s);
         XT_CHECK((decision.place == XG_PLACE_GPU) == (threads > 1), "%d threads", threads);
         XT_CHECK(!(threads > 1 && decision.settled), "settled");
@@ -262,14 +263,13 @@ static void test_small_in_phase(void)
  */
 static void test_endless_spin(void)
 {
-    const struct xg_conf conf = {.mode = XG_MODE_AUTO};
     const struct xg_problem call = shape(1024, 1024, 1024);
     begin(16);
     for (int i = 0; i < 10; i++) {
         const struct xg_situation now = {
             .now_s = clock_s, .state = XG_ENGINE_READY, .cpu_threads = 16, .spin_s = INFINITY};
         struct xg_decision decision;
-        xg_decide(&policy, &conf, &(struct xg_call){.problem = &call}, &now, &decision);
+        xg_decide(&policy, &automatic, &(struct xg_call){.problem = &call}, &now, &decision);
         XT_CHECK(decision.place == XG_PLACE_GPU && decision.waits_s < 2.0, "waits %g s",
                  decision.waits_s);
         observe(XG_SIDE_GPU, &call, &decision, decision.gpu_s);
@@ -293,7 +293,6 @@ static void know(const struct xg_problem *call, double gpu)
 /* A reason names what has decided: the product's own times, or the products around it. */
 static void test_reasons(void)
 {
-    const struct xg_conf conf = {.mode = XG_MODE_AUTO};
     const struct xg_problem call = shape(512, 512, 512), large = shape(2048, 2048, 2048);
     static const struct {
         double gpu;  /* of the CPU's time */
@@ -320,7 +319,7 @@ static void test_reasons(void)
         know(&call, rows[row].gpu);
         policy.phase = (struct xg_phase){.spin_s = spin_s};
         if (rows[row].phase) {
-            struct xg_decision decision = decide_at(now_s, &conf, XG_ENGINE_READY, 16, &large);
+            struct xg_decision decision = decide_at(now_s, &automatic, XG_ENGINE_READY, 16, &large);
             XT_CHECK(decision.place == XG_PLACE_GPU, "row %d: no phase", (int)row);
             observe(XG_SIDE_GPU, &large, &decision, decision.gpu_s);
             now_s += decision.gpu_s;
@@ -328,7 +327,7 @@ static void test_reasons(void)
         if (rows[row].spins)
             xg_phase_wake(&policy.phase, now_s);
         struct xg_decision decision =
-            decide_at(now_s, &conf, XG_ENGINE_READY, rows[row].threads, &call);
+            decide_at(now_s, &automatic, XG_ENGINE_READY, rows[row].threads, &call);
         XT_CHECK(decision.place == rows[row].place && decision.reason == rows[row].reason,
                  "row %d: place %d, %s; %g and %g s", (int)row, decision.place,
                  xg_reason_text(decision.reason), decision.cpu_s, decision.gpu_s);
@@ -338,11 +337,10 @@ static void test_reasons(void)
 /* Start-up is earned by what the GPU would have saved, and by nothing else. */
 static void test_earning(void)
 {
-    const struct xg_conf conf = {.mode = XG_MODE_AUTO};
     const struct xg_problem cpu_call = shape(1, 8192, 8192);
     begin(16);
     for (int i = 0; i < 1000; i++) {
-        struct xg_decision decision = decide(&conf, XG_ENGINE_COLD, &cpu_call);
+        struct xg_decision decision = decide(&automatic, XG_ENGINE_COLD, &cpu_call);
         XT_CHECK(!decision.start && decision.place == XG_PLACE_CPU, "earned by CPU products");
         observe(XG_SIDE_CPU, &cpu_call, &decision, decision.cpu_s);
     }
@@ -367,7 +365,6 @@ static void test_price(void)
         {true, 0, true, 190, 230}, /* 0.4 s, all that a start takes: the last one was in vain */
         {false, 0.1, true, 200, 250},
     };
-    const struct xg_conf conf = {.mode = XG_MODE_AUTO};
     const struct xg_problem call = shape(1024, 1024, 1024);
 
     for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
@@ -378,7 +375,7 @@ static void test_price(void)
             xg_model_leave_exit(&policy.model);
         policy.ledger.pays_in_full = rows[row].in_full;
         for (bool started = false; !started && calls < 10000; calls++) {
-            struct xg_decision decision = decide(&conf, XG_ENGINE_COLD, &call);
+            struct xg_decision decision = decide(&automatic, XG_ENGINE_COLD, &call);
             started = decision.start;
             XT_CHECK(decision.place == XG_PLACE_CPU && !decision.wait, "a wait");
             observe(XG_SIDE_CPU, &call, &decision, 2.3e-3);
@@ -391,7 +388,6 @@ static void test_price(void)
 /* Sixteen threads at once, each with a thread of the library: two lanes save little of that. */
 static void test_earning_at_once(void)
 {
-    const struct xg_conf conf = {.mode = XG_MODE_AUTO};
     const struct xg_problem call = shape(384, 384, 384);
     double earned_s[2];
     for (int crowd = 0; crowd < 2; crowd++) {
@@ -404,7 +400,7 @@ static void test_earning_at_once(void)
                                    .cores_left = crowd ? 1 : 16};
         struct xg_decision decision;
         for (int i = 0; i < 10; i++) {
-            xg_decide(&policy, &conf, &(struct xg_call){.problem = &call}, &now, &decision);
+            xg_decide(&policy, &automatic, &(struct xg_call){.problem = &call}, &now, &decision);
             observe(XG_SIDE_CPU, &call, &decision, 1e-3);
         }
         earned_s[crowd] = policy.ledger.missed_s[GPU];
@@ -412,8 +408,6 @@ static void test_earning_at_once(void)
     XT_CHECK(earned_s[0] > 1e-3, "%g", earned_s[0]);
     XT_CHECK_LE(earned_s[1], earned_s[0] / 40.0, "%g of %g", earned_s[1], earned_s[0]);
 }
-
-static const struct xg_conf automatic = {.mode = XG_MODE_AUTO};
 
 /* A product of a thread of its own, among so many, on 16 cores. */
 static struct xg_decision decide_among(int under_way, double now_s, enum xg_engine_state state,
@@ -487,24 +481,23 @@ static void check(const struct xg_conf *conf, enum xg_engine_state state, double
 
 static void test_auto(void)
 {
-    const struct xg_conf conf = {.mode = XG_MODE_AUTO};
     const struct xg_problem large = shape(4096, 4096, 4096), huge = shape(16384, 16384, 16384);
     const struct xg_problem small = shape(8, 8, 8), row = shape(1, 8192, 8192);
     const struct xg_problem medium = shape(2048, 2048, 2048);
 
-    check(&conf, XG_ENGINE_READY, 0, large, XG_PLACE_GPU, XG_REASON_MODEL, false, false);
-    check(&conf, XG_ENGINE_READY, 0, small, XG_PLACE_CPU, XG_REASON_SMALL, false, false);
-    check(&conf, XG_ENGINE_READY, 9, row, XG_PLACE_CPU, XG_REASON_MODEL, false, false);
-    check(&conf, XG_ENGINE_COLD, 0, medium, XG_PLACE_CPU, XG_REASON_EARNING, false, false);
-    check(&conf, XG_ENGINE_COLD, 0.35, large, XG_PLACE_CPU, XG_REASON_STARTING, true, false);
-    check(&conf, XG_ENGINE_COLD, 9, small, XG_PLACE_CPU, XG_REASON_SMALL, false, false);
-    check(&conf, XG_ENGINE_COLD, 9, row, XG_PLACE_CPU, XG_REASON_MODEL, false, false);
-    check(&conf, XG_ENGINE_STARTING, 9, large, XG_PLACE_CPU, XG_REASON_STARTING, false, false);
-    check(&conf, XG_ENGINE_NONE, 9, huge, XG_PLACE_CPU, XG_REASON_NO_GPU, false, false);
-    check(&conf, XG_ENGINE_FORKED, 9, huge, XG_PLACE_CPU, XG_REASON_FORKED, false, false);
+    check(&automatic, XG_ENGINE_READY, 0, large, XG_PLACE_GPU, XG_REASON_MODEL, false, false);
+    check(&automatic, XG_ENGINE_READY, 0, small, XG_PLACE_CPU, XG_REASON_SMALL, false, false);
+    check(&automatic, XG_ENGINE_READY, 9, row, XG_PLACE_CPU, XG_REASON_MODEL, false, false);
+    check(&automatic, XG_ENGINE_COLD, 0, medium, XG_PLACE_CPU, XG_REASON_EARNING, false, false);
+    check(&automatic, XG_ENGINE_COLD, 0.35, large, XG_PLACE_CPU, XG_REASON_STARTING, true, false);
+    check(&automatic, XG_ENGINE_COLD, 9, small, XG_PLACE_CPU, XG_REASON_SMALL, false, false);
+    check(&automatic, XG_ENGINE_COLD, 9, row, XG_PLACE_CPU, XG_REASON_MODEL, false, false);
+    check(&automatic, XG_ENGINE_STARTING, 9, large, XG_PLACE_CPU, XG_REASON_STARTING, false, false);
+    check(&automatic, XG_ENGINE_NONE, 9, huge, XG_PLACE_CPU, XG_REASON_NO_GPU, false, false);
+    check(&automatic, XG_ENGINE_FORKED, 9, huge, XG_PLACE_CPU, XG_REASON_FORKED, false, false);
     /* One product that saves more than all of start-up waits for it. */
-    check(&conf, XG_ENGINE_COLD, 0, huge, XG_PLACE_GPU, XG_REASON_MODEL, true, true);
-    check(&conf, XG_ENGINE_STARTING, 0, huge, XG_PLACE_GPU, XG_REASON_MODEL, false, true);
+    check(&automatic, XG_ENGINE_COLD, 0, huge, XG_PLACE_GPU, XG_REASON_MODEL, true, true);
+    check(&automatic, XG_ENGINE_STARTING, 0, huge, XG_PLACE_GPU, XG_REASON_MODEL, false, true);
 }
 
 static void test_modes(void)
