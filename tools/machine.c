@@ -21,7 +21,7 @@ static const double enough_s = 1.5;
 
 static struct {
     void *a, *b, *c; /* POOL_BYTES each */
-    uint32_t state;
+    uint64_t state;
     void *function;
 } run;
 
@@ -44,14 +44,18 @@ static int64_t elem_bytes(const struct call *call)
     return (is_single(call) ? 4 : 8) * (is_complex ? 2 : 1);
 }
 
-/* Uniform in (-1, 1): on zeros a kernel draws less power and clocks higher. */
+/* Uniform in [-1, 1): on zeros a kernel draws less power and clocks higher. All bits are random
+ * (SplitMix64; Steele, Lea and Flood, 2014), so that the errors are those of any data: numbers on a
+ * coarse grid add up exactly, or all in one direction. */
 static void fill(const struct call *call, void *to, int64_t elems)
 {
     const bool single = is_single(call);
     const int64_t count = elems * elem_bytes(call) / (single ? 4 : 8);
     for (int64_t i = 0; i < count; i++) {
-        run.state = run.state * 1664525u + 1013904223u;
-        double value = (double)((int32_t)run.state >> 8) * 0x1p-23;
+        uint64_t bits = run.state += 0x9e3779b97f4a7c15u;
+        bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9u;
+        bits = (bits ^ bits >> 27) * 0x94d049bb133111ebu;
+        const double value = (double)((int64_t)(bits ^ bits >> 31) >> 10) * 0x1p-53;
         if (single)
             ((float *)to)[i] = (float)value;
         else
