@@ -171,7 +171,8 @@ static const struct {
 } operations[] = {{"gemm", "sdcz"},  {"syrk", "sdcz"},       {"herk", "cz"},
                   {"symm", "sdcz"},  {"hemm", "cz"},         {"syr2k", "sdcz"},
                   {"her2k", "cz"},   {"trmm", "sdcz"},       {"trsm", "sdcz"},
-                  {"gemmt", "sdcz"}, {"gemm_batch", "sdcz"}, {"gemm_batch_strided", "sdcz"}};
+                  {"gemmt", "sdcz"}, {"gemv", "sdcz"},       {"gemm_batch", "sdcz"},
+                  {"gemm_batch_strided", "sdcz"}};
 
 /* The bit of a name, or every bit for all; 0: no operation has that name. */
 static uint64_t operation_bits(const char *name)

@@ -387,7 +387,7 @@ static struct xg_problem thin_product(bool unchanged, double spare_s)
                                .k = 1024,
                                .alpha = 1.0f,
                                .resident = (struct xg_resident_call *)&used,
-                               .unchanged = {unchanged},
+                               .unchanged = {unchanged ? 2 : 0},
                                .spare_s = {spare_s, -INFINITY}};
 }
 
