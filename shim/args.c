@@ -261,7 +261,7 @@ static void gemv_problem(const struct shim_terms *t, struct shim_args *args)
     const int64_t rows = length(t, ROWS), columns = length(t, COLUMNS);
     struct xg_problem *p = &args->problem;
     enum xg_trans trans = trans_of(t, t->trans);
-    const bool dots = !row && trans == XG_CONJ_TRANS && t->order != 101;
+    const bool dots = !row && columns > 0 && trans == XG_CONJ_TRANS && t->order != 101;
     if (row == (t->order == 101)) /* the matrix is stored as the transpose of what the form has */
         trans = trans == XG_NO_TRANS ? XG_TRANS : XG_NO_TRANS;
     *p = (struct xg_problem){.op = XG_OP_GEMV, .type = t->type, .m = 1, .n = 1, .k = columns};
@@ -290,6 +290,8 @@ static void gemv_problem(const struct shim_terms *t, struct shim_args *args)
     args->extension |= dots || t->ldb < 0 || t->ldc < 0;
     read_scalar(&t->alpha, &p->alpha, &p->alpha_im);
     read_scalar(&t->beta, &p->beta, &p->beta_im);
+    if (columns == 0) /* BLAS then leaves y as it is */
+        p->beta = 1, p->beta_im = 0;
 }
 
 /* --- Reading ------------------------------------------------------------------------------- */

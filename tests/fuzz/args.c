@@ -108,6 +108,10 @@ static double standard_beta_value(const struct standard *call, int part)
 static void check_scalars(const struct standard *call, const struct xg_problem *p)
 {
     FUZZ_CHECK(p->op == call->op && p->type == call->type, "which operation");
+    if (call->op == XG_OP_GEMV && !p->k) {
+        FUZZ_CHECK(p->beta == 1 && p->beta_im == 0, "y would be scaled");
+        return;
+    }
     FUZZ_CHECK(p->alpha == alpha[0] && p->beta == standard_beta_value(call, 0), "scalars");
     FUZZ_CHECK(p->alpha_im == (xg_type_is_complex(standard_alpha(call)) ? alpha[1] : 0) &&
                    p->beta_im ==
@@ -356,13 +360,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         extension = call.order ? call.transa == 114 : strchr("Rr", call.transa) != NULL;
     if (standard_is_symm(&call))
         extension = false;
-    const bool transposed = info ? false : standard_trans(&call, call.transa) != 'N';
+    const bool transposed = standard_trans(&call, call.transa) != 'N';
     const int64_t rows = transposed ? call.n : call.m, columns = transposed ? call.m : call.n;
     if (call.op == XG_OP_GEMV) {
         extension = call.order ? call.transa == 114 : strchr("Rr", call.transa) != NULL;
         extension |= call.ldb < 0 || call.ldc < 0 || args.problem.batch;
         FUZZ_CHECK(!args.problem.batch == (standard_trans(&call, call.transa) != 'C' ||
-                                           call.order == 101 || call.ldc == 1 || rows < 2),
+                                           call.order == 101 || call.ldc == 1 || rows < 2 ||
+                                           columns == 0),
                    "a series of dot products");
     }
     FUZZ_CHECK(args.extension == extension, "whether all libraries take it");
