@@ -120,7 +120,8 @@ struct shim_written {
 bool shim_args_can_write(const struct xg_problem *problem, const struct shim_symbol *symbol);
 
 /* Writes the call of `symbol` that computes the problem, stored by columns unless only the rows
- * have a call; `symbol` has the problem's operation and type. Fills *written, which must live as long as the call. */
+ * have a call; `symbol` has the problem's operation and type. Fills *written, which must live as
+ * long as the call. */
 void shim_args_write(const struct xg_problem *problem, const struct shim_symbol *symbol,
                      struct shim_written *written, struct shim_call *call);
 

@@ -25,6 +25,12 @@ judge() {
 }
 judged=
 each_blas judge
+# Without cuBLAS the GPU computes exactly the types that the help of XGEMM_OPERATIONS names.
+if has_engine && [ -x "$tmp/gemv" ]; then
+    on_engine XGEMM_STATS=1 FAKECUDA_FAIL=cublasCreate:1:999:always "$tmp/gemv" >"$tmp/out" 2>&1 || fail "without cuBLAS"
+    found=$(sed -n 's/^ *GPU *XGEMM_MODE *\(cblas_\)\{0,1\}\([a-z0-9]*\).*/\2/p' "$tmp/out" | sort -u | tr '\n' ' ')
+    expect "without cuBLAS on the GPU" "$found" "dgemv sgemv "
+fi
 [ -n "$judged" ] || skip "no BLAS is installed"
 
 # A library of 64-bit integers computes for a program of 32-bit integers: its calls are written anew.
