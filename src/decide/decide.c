@@ -124,7 +124,7 @@ static void decide_before(struct xg_policy *policy, const struct xg_conf *conf,
                           struct xg_decision *decision)
 {
     const double kept_s = decision->gpu_s - decision->unsent_s;
-    const bool sends = !call->problem || xg_policy_may_send(call->problem);
+    const bool sends = !call->problem || xg_policy_may_send(conf, call->problem);
     if (!(kept_s < XG_TUNING_GPU_FRACTION * decision->cpu_s) ||
         !(sends || decision->unsent_s > 0.0)) {
         stay(decision, XG_REASON_MODEL);
@@ -177,7 +177,7 @@ static void admit(const struct xg_conf *conf, const struct xg_problem *problem,
 static void decide_ready(struct xg_policy *policy, const struct xg_conf *conf,
                          const struct xg_call *call, struct xg_decision *decision)
 {
-    if (!call->problem || xg_policy_may_send(call->problem)) {
+    if (!call->problem || xg_policy_may_send(conf, call->problem)) {
         xg_policy_choose(policy, conf, call, decision);
     } else {
         stay(decision, XG_REASON_MODEL);

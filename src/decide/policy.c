@@ -50,13 +50,14 @@ bool xg_policy_may_leave(const struct xg_conf *conf, const struct xg_problem *pr
     const double extra_s = fmax(0.0, decision->gpu_s - decision->cpu_s);
     return problem->unchanged[b] > 0 && xg_conf_keeps(conf) && !decision->crowded &&
            extra_s <= problem->spare_s[b] &&
-           extra_s <= problem->unchanged[b] * decision->held_gain_s[b];
+           extra_s <= fmin(problem->unchanged[b], XG_TUNING_USES) * decision->held_gain_s[b];
 }
 
-bool xg_policy_may_send(const struct xg_problem *problem)
+bool xg_policy_may_send(const struct xg_conf *conf, const struct xg_problem *problem)
 {
+    const double held = problem->held[0] + problem->held[1];
     return problem->op != XG_OP_GEMV ||
-           problem->held[0] + problem->held[1] > 0.5 * xg_problem_up_elems(problem);
+           (xg_conf_keeps(conf) && held > 0.5 * xg_problem_up_elems(problem));
 }
 
 /* What a GPU that holds all of an unchanged operand saves, compared with the side that would be
@@ -125,8 +126,10 @@ bool xg_policy_is_settled(const struct xg_policy *policy, const struct xg_conf *
                           const struct xg_call *call, const struct xg_decision *decision)
 {
     const struct xg_feedback *feedback = &policy->feedback;
+    if (call->problem && call->problem->op == XG_OP_GEMV && xg_conf_keeps(conf) &&
+        !decision->crowded)
+        return false;
     return call->problem && !conf->reproducible && decision->cpu_s < XG_TUNING_SETTLED_S &&
-           !(xg_conf_keeps(conf) && decision->held_gain_s[0] + decision->held_gain_s[1] > 0.0) &&
            decision->gpu_s - decision->unsent_s >= XG_TUNING_GPU_FRACTION * decision->cpu_s &&
            !(decision->wakes && policy->phase.side == XG_SIDE_GPU) &&
            xg_feedback_weight(feedback, XG_SIDE_CPU, &decision->known) >= XG_TUNING_SURE_WEIGHT &&

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * GEMV of every type in every form: both interfaces and orders, transposes, increments of either
- * sign, empty and small sizes, or with one argument a matrix of that many bytes. All that a call
- * must not read is NaN, and all that it must not write stays. Each call is printed that is wrong.
+ * sign, empty and small sizes. All that a call must not read is NaN, and all that it must not write
+ * stays. Each call is printed that is wrong.
  * Compiled by gemv.sh, with CALL_INT, and CBLAS_NAME(name) and FORTRAN_NAME(name) where names are
  * spelled otherwise. Contract 2.3, 3.1, 3.2 (doc/contract.md).
  */
@@ -77,12 +77,12 @@ static void fill(const struct call *p, integer rows, integer columns)
     uint64_t seed = 1;
     const integer lines = p->order == 101 ? p->m : p->n, length = p->order == 101 ? p->n : p->m;
     for (int i = 0; i < (int)(lines * p->lda); i++)
-        set(p->type, a, i, i % p->lda < length ? draw(&seed) : CMPLX(NAN, NAN));
+        set(p->type, a, i, p->alpha != 0 && i % p->lda < length ? draw(&seed) : CMPLX(NAN, NAN));
     for (int i = 0; i < 4 * columns; i++)
         set(p->type, x, i, CMPLX(NAN, NAN));
     for (int i = 0; i < 4 * rows; i++)
         set(p->type, old, i, CMPLX(NAN, NAN));
-    for (integer i = 0; i < columns; i++)
+    for (integer i = 0; i < columns && p->alpha != 0; i++)
         set(p->type, x, place(columns, p->incx, i), draw(&seed));
     for (integer i = 0; i < rows && p->beta != 0; i++)
         set(p->type, old, place(rows, p->incy, i), draw(&seed));
@@ -137,22 +137,22 @@ int main(void)
     static const integer sizes[][2] = {{7, 5}, {1, 6}, {5, 1}, {1, 1}, {0, 4}, {4, 0}, {70, 90}};
     static const integer steps[] = {1, 3, -1, -2};
     static const double complex scalars[][2] = {
-        {1, 0}, {CMPLX(-2, 0.5), 1}, {0, 2}, {0.5, CMPLX(-1, 2)}};
+        {1, 0}, {CMPLX(-2, 0.5), 1}, {0, 2}, {0.5, CMPLX(-1, 2)}, {0, 0}, {0, 1}};
     static const int orders[] = {0, 101, 102};
-    for (int i = 0; i < TYPES * 3 * 3 * 7 * 4 * 4 * 4; i++) {
+    for (int i = 0; i < TYPES * 3 * 3 * 7 * 6 * 4 * 4; i++) {
         const integer *size = sizes[i / 36 % 7];
-        const double complex *scalar = scalars[i / 252 % 4];
+        const double complex *scalar = scalars[i / 252 % 6];
         const int is_complex = i % TYPES >= TYPE_C;
         struct call p = {.type = i % TYPES,
                          .order = orders[i / 4 % 3],
                          .trans = 111 + i / 12 % 3,
                          .m = size[0],
                          .n = size[1],
-                         .incx = steps[i / 1008 % 4],
-                         .incy = steps[i / 4032],
+                         .incx = steps[i / 1512 % 4],
+                         .incy = steps[i / 6048],
                          .alpha = is_complex ? scalar[0] : creal(scalar[0]),
                          .beta = is_complex ? scalar[1] : creal(scalar[1])};
-        p.lda = (p.order == 101 ? p.n : p.m) + i % 3;
+        p.lda = (p.order == 101 ? p.n : p.m) + i / 36 % 3;
         p.lda += !p.lda;
         /* The reference's cblas_cgemv 3.11 does not end for an empty x. */
         if (p.m > 0 || p.order != 101 || p.trans != 113)

@@ -463,13 +463,21 @@ static void test_gemv(void)
                     const bool leaves = held < 2 && unchanged >= (threads > 1 && !held ? 3 : 2);
                     const bool there = held == 2 || leaves;
                     XT_CHECK(there == (decision.place == XG_PLACE_GPU) &&
-                                 decision.leaves == leaves && !(unchanged && decision.settled) &&
+                                 decision.leaves == leaves && !decision.settled &&
                                  decision.reason == XG_REASON_MODEL,
                              "%d threads, %d unchanged, %d held", threads, unchanged, held);
                     if (!there)
                         observe(&call, &decision, decision.cpu_s);
                 }
             }
+    const struct xg_conf several = {
+        .mode = XG_MODE_AUTO, .resident = XG_RESIDENT_AUTO, .devices = "0,1"};
+    const struct xg_situation ready = {.now_s = 1, .state = XG_ENGINE_READY, .cores_left = 64};
+    const struct xg_problem there = gemv(3, 0.9);
+    struct xg_decision elsewhere;
+    begin(0.0);
+    xg_decide(&policy, &several, &(struct xg_call){.problem = &there}, &ready, &elsewhere);
+    XT_CHECK(elsewhere.place == XG_PLACE_CPU, "its lane may be another device's");
     for (int unchanged = 0; unchanged < 4; unchanged += 3) {
         const struct xg_problem call = gemv(unchanged, 0);
         struct xg_decision decision;
