@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A CPU library that computes nothing, so that bench/overhead measures only the overhead of a call:
- * both interfaces of SGEMM, and one each of DGEMM and SSYRK. */
+ * both interfaces of SGEMM, and one each of DGEMM, SGEMV and SSYRK. */
 
 /* No function reads its arguments, so none has parameters. */
 #define NOTHING(name)                                                                              \
@@ -10,4 +10,5 @@
 NOTHING(cblas_sgemm)
 NOTHING(sgemm_)
 NOTHING(cblas_dgemm)
+NOTHING(sgemv_)
 NOTHING(ssyrk_)

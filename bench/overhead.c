@@ -30,6 +30,10 @@ void ssyrk_(const char *uplo, const char *trans, const int *n, const int *k, con
             const float *a, const int *lda, const float *beta, float *c, const int *ldc,
             size_t uplo_length, size_t trans_length);
 
+void sgemv_(const char *trans, const int *m, const int *n, const float *alpha, const float *a,
+            const int *lda, const float *x, const int *incx, const float *beta, float *y,
+            const int *incy, size_t trans_length);
+
 enum { BATCH = 4000, BATCHES = 100 };
 
 static float a[2], b[2], c[2]; /* never read */
@@ -57,6 +61,13 @@ static void call_syrk(int size)
     ssyrk_("U", "N", &size, &size, &one, a, &size, &zero, c, &size, 1, 1);
 }
 
+static void call_vector(int size)
+{
+    const float one = 1, zero = 0;
+    const int step = 1;
+    sgemv_("N", &size, &size, &one, a, &size, b, &step, &zero, c, &step, 1);
+}
+
 static const struct way {
     const char *name;
     void (*call)(int size);
@@ -69,6 +80,7 @@ static const struct way {
     {"cblas_dgemm, 8^3: below the floor", call_double, 8, 1},
     {"cblas_dgemm, 100^3: kept on the CPU by the model", call_double, 100, 1},
     {"ssyrk_, 100^3: kept on the CPU by the model", call_syrk, 100, 1},
+    {"sgemv_, 1000^2: below its floor", call_vector, 1000, 1},
     {"cblas_sgemm, 8 alternating sizes from 100^3", call_c, 100, 8},
     {"cblas_sgemm, 100 alternating sizes from 70^3", call_c, 70, 100},
 };

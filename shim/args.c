@@ -10,8 +10,8 @@
 #include "terms.h"
 
 /* A dimension by its argument. SIDE is the order of the square operand: m on the left, n on the
- * right. */
-enum dimension { SIDE, M, N, K };
+ * right. ROWS and COLUMNS are those of GEMV's op(A); ONE is that of a vector. */
+enum dimension { SIDE, M, N, K, ROWS, COLUMNS, ONE };
 
 /* An argument is named by the offset of its term. */
 #define SHIM_AT(name) offsetof(struct shim_terms, name)
@@ -37,9 +37,15 @@ static const struct operation {
     SHIM_ROW(TRMM, {SIDE, SIDE}, {M, N}, {M, N}, "NTC", 0, false),
     SHIM_ROW(TRSM, {SIDE, SIDE}, {M, N}, {M, N}, "NTC", 0, false),
     SHIM_ROW(GEMMT, {N, K}, {K, N}, {N, N}, "NTC", 0, true),
+    SHIM_ROW(GEMV, {ROWS, COLUMNS}, {COLUMNS, ONE}, {ROWS, ONE}, "NTC", 0, false),
     SHIM_ROW(GEMM_BATCH, {M, K}, {K, N}, {M, N}, "NTC", 0, true),
     SHIM_ROW(GEMM_BATCH_STRIDED, {M, K}, {K, N}, {M, N}, "NTC", 0, true),
 };
+
+static inline bool is_transposed(char letter)
+{
+    return letter == 'T' || letter == 'C';
+}
 
 static inline int64_t length(const struct shim_terms *t, enum dimension dimension)
 {
@@ -50,17 +56,18 @@ static inline int64_t length(const struct shim_terms *t, enum dimension dimensio
         return t->n;
     case K:
         return t->k;
+    case ROWS:
+        return is_transposed(t->trans) ? t->n : t->m;
+    case COLUMNS:
+        return is_transposed(t->trans) ? t->m : t->n;
+    case ONE:
+        return 1;
     default:
         return t->side == 'L' ? t->m : t->n;
     }
 }
 
 /* --- The check ----------------------------------------------------------------------------- */
-
-static bool is_transposed(char letter)
-{
-    return letter == 'T' || letter == 'C';
-}
 
 /* The letter of op(B), which may follow from that of op(A). */
 static char transb_of(const struct operation *op, const struct shim_terms *t)
@@ -75,11 +82,13 @@ static bool is_allowed(const struct operation *op, const struct shim_terms *t, c
 }
 
 /* True if ld covers a row (in column-major order a column) of the stored matrix whose op() has
- * these extents. */
+ * these extents. A vector's is the step to its next element, backwards if it is negative. */
 static bool is_enough(const struct shim_terms *t, int64_t ld, enum dimension rows,
                       enum dimension columns, char trans)
 {
     bool by_rows = t->order == 101;
+    if (columns == ONE)
+        return ld != 0;
     return ld >= xg_max_i64(1, length(t, by_rows != is_transposed(trans) ? columns : rows));
 }
 
@@ -225,6 +234,66 @@ void shim_terms_problem(const struct shim_terms *t, struct xg_problem *problem)
         transpose(problem);
 }
 
+/*
+ * A GEMV with y as the row or the column of its product. As a row it moves in one piece, but needs
+ * a step of 1; a vector with a step is a column. Neither form has a conjugate that is not
+ * transposed: a row-major call with C is a column, and a column-major one, if y has a step, a
+ * series of dot products, as a batch.
+ */
+static inline bool y_is_row(const struct shim_terms *t)
+{
+    const bool conjugate = t->trans == 'C' && xg_type_is_complex(t->type);
+    return (t->ldc == 1 || length(t, ROWS) <= 1) && !(conjugate && t->order == 101);
+}
+
+/* Of a vector with a negative step, BLAS has the address of the last element, and a problem that of
+ * the first one. way: 1 to the problem's, -1 to BLAS's. */
+static const void *moved(const struct xg_problem *p, const void *vector, int64_t count,
+                         int64_t step, int way)
+{
+    const bool reversed = step < 0 && count > 1;
+    return xg_problem_at(p, vector, reversed ? xg_wrapped_mul(way * (1 - count), step) : 0);
+}
+
+static void gemv_problem(const struct shim_terms *t, struct shim_args *args)
+{
+    const bool row = y_is_row(t);
+    const int64_t rows = length(t, ROWS), columns = length(t, COLUMNS);
+    struct xg_problem *p = &args->problem;
+    enum xg_trans trans = trans_of(t, t->trans);
+    const bool dots = !row && columns > 0 && trans == XG_CONJ_TRANS && t->order != 101;
+    if (row == (t->order == 101)) /* the matrix is stored as the transpose of what the form has */
+        trans = trans == XG_NO_TRANS ? XG_TRANS : XG_NO_TRANS;
+    *p = (struct xg_problem){.op = XG_OP_GEMV, .type = t->type, .m = 1, .n = 1, .k = columns};
+    const void *x = moved(p, t->b, columns, t->ldb, 1);
+    p->c = (void *)(uintptr_t)moved(p, t->result, rows, t->ldc, 1);
+    if (row || dots) {
+        const bool plain = t->ldb == 1 || columns <= 1;
+        p->transa = plain ? XG_NO_TRANS : XG_TRANS;
+        p->transb = dots ? XG_CONJ_TRANS : trans;
+        p->n = rows;
+        p->a = x, p->lda = plain ? xg_max_i64(1, columns) : t->ldb;
+        p->b = t->a, p->ldb = t->lda;
+        p->ldc = xg_max_i64(1, rows);
+    } else {
+        p->transa = trans;
+        p->m = rows;
+        p->a = t->a, p->lda = t->lda;
+        p->b = x, p->ldb = t->ldb;
+        p->ldc = t->ldc;
+    }
+    if (dots) {
+        args->batch = (struct xg_batch){.count = rows, .stride_b = t->lda, .stride_c = t->ldc};
+        p->batch = &args->batch;
+        p->m = rows, p->n = 1, p->ldc = 1;
+    }
+    args->extension |= dots || t->ldb < 0 || t->ldc < 0;
+    read_scalar(&t->alpha, &p->alpha, &p->alpha_im);
+    read_scalar(&t->beta, &p->beta, &p->beta_im);
+    if (columns == 0) /* BLAS then leaves y as it is */
+        p->beta = 1, p->beta_im = 0;
+}
+
 /* --- Reading ------------------------------------------------------------------------------- */
 
 /* gemm_size, gemm_read and so on: each reads the terms that it needs. */
@@ -235,8 +304,9 @@ void shim_terms_problem(const struct shim_terms *t, struct xg_problem *problem)
         const struct operation *row = &operations[XG_OP_##OP];                                     \
         struct shim_terms t;                                                                       \
         shim_##op##_terms_read(call, int_bytes, &t);                                               \
-        *m = length(&t, t.order == 101 ? row->c.rows : row->c.columns);                            \
-        *n = length(&t, t.order == 101 ? row->c.columns : row->c.rows);                            \
+        const bool as_is = XG_OP_##OP == XG_OP_GEMV ? !y_is_row(&t) : t.order == 101;              \
+        *m = length(&t, as_is ? row->c.rows : row->c.columns);                                     \
+        *n = length(&t, as_is ? row->c.columns : row->c.rows);                                     \
         *k = length(&t, row->a.columns);                                                           \
     }                                                                                              \
     static void op##_read(const struct shim_call *call, int int_bytes, struct shim_args *args)     \
@@ -250,7 +320,11 @@ static void read_terms(const struct shim_terms *t, struct shim_args *args)
 {
     args->extension = shim_terms_extended(t);
     args->illegal = shim_terms_illegal(t);
-    if (!args->illegal)
+    if (args->illegal)
+        return;
+    if (t->op == XG_OP_GEMV)
+        gemv_problem(t, args);
+    else
         shim_terms_problem(t, &args->problem);
 }
 
@@ -344,12 +418,43 @@ bool shim_args_writable(int op)
     return op < (int)XG_OP_COUNT && writes[op] != NULL;
 }
 
+static bool is_row_gemv(const struct xg_problem *p)
+{
+    return p->m == 1 && p->transa != XG_CONJ_TRANS;
+}
+
+bool shim_args_can_write(const struct xg_problem *problem, const struct shim_symbol *symbol)
+{
+    return problem->op != XG_OP_GEMV ||
+           (!problem->batch && (is_row_gemv(problem) || problem->transa != XG_CONJ_TRANS ||
+                                symbol->interface == SHIM_CBLAS));
+}
+
 static void write_number(enum xg_type type, double re, double im, union shim_number *out)
 {
     if (xg_type_is_double(type))
         out->z[0] = re, out->z[1] = im;
     else
         out->c[0] = (float)re, out->c[1] = (float)im;
+}
+
+/* Sets the terms that GEMV states otherwise; gemv_problem has the forms. */
+static void state_gemv(const struct xg_problem *p, struct shim_terms *t)
+{
+    const bool row = is_row_gemv(p);
+    const struct xg_extent stored = xg_problem_stored(p, row);
+    const enum xg_trans trans = row ? p->transb : p->transa;
+    const bool conjugate = trans == XG_CONJ_TRANS && !row;
+    t->order = conjugate ? 101 : 102;
+    t->trans = row || conjugate ? xg_trans_letter(trans) : trans ? 'N' : 'T';
+    t->m = conjugate ? stored.rows : stored.columns;
+    t->n = conjugate ? stored.columns : stored.rows;
+    t->a = row ? p->b : p->a;
+    t->lda = row ? p->ldb : p->lda;
+    t->ldb = row ? (p->transa ? p->lda : 1) : p->transb ? 1 : p->ldb;
+    t->ldc = row ? 1 : p->ldc;
+    t->b = moved(p, row ? p->a : p->b, p->k, t->ldb, -1);
+    t->result = (void *)(uintptr_t)moved(p, p->c, row ? p->n : p->m, t->ldc, -1);
 }
 
 /* The call is column-major in either interface: in row-major calls of GEMMT some releases of
@@ -385,6 +490,8 @@ void shim_args_write(const struct xg_problem *problem, const struct shim_symbol 
         .a = from.a,
         .b = from.b,
         .result = from.c};
+    if (from.op == XG_OP_GEMV)
+        state_gemv(problem, &written->terms);
     call->symbol = symbol;
     writes[from.op](&written->terms, call);
 }

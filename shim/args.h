@@ -63,7 +63,8 @@ struct shim_args {
     };
     int illegal;    /* number of the first argument that the BLAS standard forbids, or 0; of
                      * LAPACK's names 1 if the caller's library must decide */
-    bool extension; /* R or 114 (conjugate, not transposed): some libraries reject it */
+    bool extension; /* R or 114 (conjugate, not transposed): some libraries reject it; a GEMV that
+                     * only libraries and the built-in loop compute */
 };
 
 /* Gets the dimensions of the normalised problem, or those of a routine's A and 0, unchecked, from
@@ -114,8 +115,13 @@ struct shim_written {
     } alpha, beta; /* in the operation's type, as both interfaces accept them */
 };
 
-/* Writes the call of `symbol` that computes the problem, stored by columns; `symbol` has the
- * problem's operation and type. Fills *written, which must live as long as the call. */
+/* Whether shim_args_write can: Fortran has no GEMV with a conjugate that is not transposed, and no
+ * call computes one as dot products. */
+bool shim_args_can_write(const struct xg_problem *problem, const struct shim_symbol *symbol);
+
+/* Writes the call of `symbol` that computes the problem, stored by columns unless only the rows
+ * have a call; `symbol` has the problem's operation and type. Fills *written, which must live as
+ * long as the call. */
 void shim_args_write(const struct xg_problem *problem, const struct shim_symbol *symbol,
                      struct shim_written *written, struct shim_call *call);
 

@@ -170,14 +170,16 @@ static bool shim_problem_fits(const struct xg_problem *problem)
 {
     int64_t dimension = xg_max_i64(problem->m, xg_max_i64(problem->n, problem->k));
     int64_t stride = xg_max_i64(problem->lda, xg_max_i64(problem->ldb, problem->ldc));
-    return xg_max_i64(dimension, stride) <= INT32_MAX;
+    int64_t least = xg_min_i64(problem->lda, xg_min_i64(problem->ldb, problem->ldc));
+    return xg_max_i64(dimension, stride) <= INT32_MAX && least >= INT32_MIN;
 }
 
 void shim_blas_compute(const struct shim_blas *blas, const struct xg_problem *problem)
 {
     struct shim_written written;
     struct shim_call call;
-    if (!blas->function || (blas->int_bytes == 4 && !shim_problem_fits(problem))) {
+    if (!blas->function || (blas->int_bytes == 4 && !shim_problem_fits(problem)) ||
+        !shim_args_can_write(problem, blas->symbol)) {
         xg_cpu_compute(problem);
         return;
     }

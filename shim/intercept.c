@@ -345,7 +345,8 @@ static void shim_one(struct shim_pending *pending)
     shim_read(pending);
     if (shim_declines(pending) && shim_refused(pending))
         return;
-    if (pending->ours)
+    const bool strange = pending->args->extension && pending->call->symbol->op == XG_OP_GEMV;
+    if (pending->ours && !strange)
         shim_dispatch(pending);
     else
         shim_whole(pending);

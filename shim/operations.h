@@ -21,7 +21,8 @@
     X(her2k, HER2K, context)                                                                       \
     X(trmm, TRMM, context)                                                                         \
     X(trsm, TRSM, context)                                                                         \
-    X(gemmt, GEMMT, context)
+    X(gemmt, GEMMT, context)                                                                       \
+    X(gemv, GEMV, context)
 #define SHIM_BATCHES(X, context)                                                                   \
     X(gemm_batch, GEMM_BATCH, context)                                                             \
     X(gemm_batch_strided, GEMM_BATCH_STRIDED, context)
@@ -119,6 +120,13 @@
     NEXT(INTEGER, k)                                                                               \
     SHIM_A_B_C(NEXT, SCALAR)
 
+/* b is x, and c is y; ldb and ldc are their increments. */
+#define SHIM_GEMV_ARGUMENTS(FIRST, NEXT)                                                           \
+    FIRST(LETTER, trans)                                                                           \
+    NEXT(INTEGER, m)                                                                               \
+    NEXT(INTEGER, n)                                                                               \
+    SHIM_A_B_C(NEXT, SCALAR)
+
 /* A group has one element of each array, except that it has as many matrices as its size. */
 #define SHIM_GEMM_BATCH_ARGUMENTS(FIRST, NEXT)                                                     \
     FIRST(LETTERS, transa_array)                                                                   \
@@ -175,6 +183,7 @@
 #define SHIM_TRMM_TYPES SHIM_TYPES
 #define SHIM_TRSM_TYPES SHIM_TYPES
 #define SHIM_GEMMT_TYPES SHIM_TYPES
+#define SHIM_GEMV_TYPES SHIM_TYPES
 #define SHIM_GEMM_BATCH_TYPES SHIM_TYPES
 #define SHIM_GEMM_BATCH_STRIDED_TYPES SHIM_TYPES
 

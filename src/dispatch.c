@@ -224,7 +224,8 @@ static bool may_have_device(void)
  * Finds what the device has of the operands, and sets that in *copy. Before it is ready, it has
  * nothing, but operands are seen unchanged: a start may pay for what they would save. False: not
  * asked, for small operands, because the answer takes some microseconds and a lock, nor for a call
- * that does not read them or whose thread has too little stack for the GPU.
+ * that does not read them or whose thread has too little stack for the GPU, nor for a GEMV inside a
+ * routine of LAPACK: reductions make one for each column, of another block each.
  */
 static bool find_held(const struct xg_conf *conf, struct xg_shelter *shelter,
                       const struct xg_problem *problem, struct xg_problem *copy,
@@ -237,8 +238,9 @@ static bool find_held(const struct xg_conf *conf, struct xg_shelter *shelter,
         conf->mode == XG_MODE_CPU || conf->mode == XG_MODE_COMPARE || state == XG_ENGINE_NONE ||
         state == XG_ENGINE_FORKED || problem->m < 1 || problem->n < 1 || problem->k < 1 ||
         xg_problem_up_elems(problem) * (double)xg_problem_elem_bytes(problem) < least ||
-        xg_problem_alpha_zero(problem) || !xg_stack_suffices() || close_shelter(shelter) ||
-        (state == XG_ENGINE_COLD && !may_have_device()))
+        xg_problem_alpha_zero(problem) ||
+        (problem->op == XG_OP_GEMV && xg_tally_own(XG_TALLY_ROUTINES)) || !xg_stack_suffices() ||
+        close_shelter(shelter) || (state == XG_ENGINE_COLD && !may_have_device()))
         return false;
     *copy = *problem;
     xg_resident_look(held, copy);

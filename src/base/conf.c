@@ -87,11 +87,11 @@ static const struct xg_setting settings[] = {
      .offset = FIELD(operations),
      .accepts = "name[,name...]",
      .help = "Operations that may run on the GPU, separated by commas: gemm, gemmt (which includes "
-             "gemmtr), gemm_batch, gemm_batch_strided, syrk, symm, syr2k, trmm, trsm with the "
-             "prefix s, d, c or z; herk, hemm, her2k with c or z; or all. The program's own "
-             "library computes the others. gemm, gemmt, gemm_batch, gemm_batch_strided, syrk, symm "
-             "and syr2k run on this library's own kernels with s, and with d from compute "
-             "capability 8.0 on; all others need cuBLAS."},
+             "gemmtr), gemm_batch, gemm_batch_strided, gemv, syrk, symm, syr2k, trmm, trsm with "
+             "the prefix s, d, c or z; herk, hemm, her2k with c or z; or all. The program's own "
+             "library computes the others. gemm, gemmt, gemm_batch, gemm_batch_strided, gemv, "
+             "syrk, symm and syr2k run on this library's own kernels with s, and with d from "
+             "compute capability 8.0 on; all others need cuBLAS."},
     {.name = "XGEMM_LAPACK",
      .kind = XG_SETTING_CHOICE,
      .offset = FIELD(lapack),

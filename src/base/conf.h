@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/conf_file.h"
 
@@ -96,6 +97,14 @@ static inline bool xg_conf_tells(const struct xg_conf *conf)
 static inline bool xg_conf_insists(const struct xg_conf *conf)
 {
     return conf->mode == XG_MODE_GPU || conf->mode == XG_MODE_COMPARE;
+}
+
+/* True if operands may stay on a device for products that would not go there without. Not with
+ * several devices: the next product may run on another one. */
+static inline bool xg_conf_keeps(const struct xg_conf *conf)
+{
+    return conf->resident == XG_RESIDENT_AUTO && !conf->reproducible &&
+           !(conf->devices && strchr(conf->devices, ','));
 }
 
 /* Frees the strings that xg_conf_parse copied. */

@@ -18,6 +18,7 @@ static const struct {
     [XG_OP_TRMM] = {{"strmm", "dtrmm", "ctrmm", "ztrmm"}, XG_TYPE_S, false, false},
     [XG_OP_TRSM] = {{"strsm", "dtrsm", "ctrsm", "ztrsm"}, XG_TYPE_S, false, false},
     [XG_OP_GEMMT] = {{"sgemmt", "dgemmt", "cgemmt", "zgemmt"}, XG_TYPE_S, false, true},
+    [XG_OP_GEMV] = {{"sgemv", "dgemv", "cgemv", "zgemv"}, XG_TYPE_S, false, false},
     [XG_OP_GEMM_BATCH] = {{"sgemm_batch", "dgemm_batch", "cgemm_batch", "zgemm_batch"},
                           XG_TYPE_S,
                           false,

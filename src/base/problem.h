@@ -22,6 +22,7 @@ enum xg_op {
     XG_OP_TRMM,  /* C = alpha op(A) C or alpha C op(B), A or B triangular */
     XG_OP_TRSM,  /* op(A) X = alpha C or X op(B) = alpha C, solved into C */
     XG_OP_GEMMT, /* like GEMM, one triangle of a square C */
+    XG_OP_GEMV,  /* like GEMM, B or A and with it C a vector */
     XG_OP_GEMM_BATCH,         /* many GEMMs of one shape, with matrices anywhere */
     XG_OP_GEMM_BATCH_STRIDED, /* the same, with matrices at a constant distance */
     XG_OP_COUNT
@@ -88,6 +89,9 @@ enum xg_operand { XG_NO_OPERAND, XG_OPERAND_A, XG_OPERAND_B };
  *
  * GEMMT is a GEMM that writes only one triangle of C, m == n: A and B are any two matrices.
  *
+ * GEMV is a GEMM with m == 1, in which A is the vector, or with n == 1, in which B is the vector. A
+ * vector with a stride is a matrix of one column.
+ *
  * A batch consists of its instances' matrices, one below the other: m counts the rows of all C, and
  * each instance has m / batch->count of them, its own A and its own B of k by n. a, b and c are the
  * first instance's; the leading dimensions and scalars apply to all (xg_problem_instance).
@@ -112,9 +116,10 @@ struct xg_problem {
     const struct xg_batch *batch; /* NULL: no batch */
     double held[2]; /* elements of A and of B that need not travel, because the device has them */
     struct xg_resident_call *resident; /* the operands that stay there (resident/); NULL: none */
-    /* Of that call's A and B: whether they were unchanged in their last uses, and the credit that
-     * is left if this use takes them to the device to stay; -INFINITY: they cannot. */
-    bool unchanged[2];
+    /* Of that call's A and B: in how many uses up to this one they were unchanged, 0 if in too few;
+     * and the credit that is left if this use takes them to the device to stay; -INFINITY: they
+     * cannot. */
+    int unchanged[2];
     double spare_s[2];
 };
 
@@ -134,7 +139,8 @@ enum {
     XG_KIND_TRMM = XG_KIND_HER2K + XG_TYPE_COUNT,
     XG_KIND_TRSM = XG_KIND_TRMM + XG_TYPE_COUNT,
     XG_KIND_GEMMT = XG_KIND_TRSM + XG_TYPE_COUNT,
-    XG_KIND_GEMM_BATCH = XG_KIND_GEMMT + XG_TYPE_COUNT,
+    XG_KIND_GEMV = XG_KIND_GEMMT + XG_TYPE_COUNT,
+    XG_KIND_GEMM_BATCH = XG_KIND_GEMV + XG_TYPE_COUNT,
     XG_KIND_GEMM_BATCH_STRIDED = XG_KIND_GEMM_BATCH + XG_TYPE_COUNT,
     XG_KIND_COUNT = XG_KIND_GEMM_BATCH_STRIDED + XG_TYPE_COUNT,
     XG_KIND_SGEMM = XG_KIND_GEMM + XG_TYPE_S
@@ -151,9 +157,20 @@ static inline uint64_t xg_kind_bit(int kind)
 static inline int xg_kind(enum xg_op op, enum xg_type type)
 {
     static const signed char of_op[XG_OP_COUNT] = {
-        XG_KIND_GEMM, XG_KIND_SYRK,  XG_KIND_HERK,       XG_KIND_SYMM,
-        XG_KIND_HEMM, XG_KIND_SYR2K, XG_KIND_HER2K,      XG_KIND_TRMM,
-        XG_KIND_TRSM, XG_KIND_GEMMT, XG_KIND_GEMM_BATCH, XG_KIND_GEMM_BATCH_STRIDED};
+        XG_KIND_GEMM,
+        XG_KIND_SYRK,
+        XG_KIND_HERK,
+        XG_KIND_SYMM,
+        XG_KIND_HEMM,
+        XG_KIND_SYR2K,
+        XG_KIND_HER2K,
+        XG_KIND_TRMM,
+        XG_KIND_TRSM,
+        XG_KIND_GEMMT,
+        XG_KIND_GEMV,
+        XG_KIND_GEMM_BATCH,
+        XG_KIND_GEMM_BATCH_STRIDED,
+    };
     return of_op[op] + (int)type;
 }
 

@@ -126,7 +126,9 @@ static void decide_before(struct xg_policy *policy, const struct xg_conf *conf,
                           struct xg_decision *decision)
 {
     const double kept_s = decision->gpu_s - decision->unsent_s;
-    if (!(kept_s < XG_TUNING_GPU_FRACTION * decision->cpu_s)) {
+    const bool sends = !call->problem || xg_policy_may_send(conf, call->problem);
+    if (!(kept_s < XG_TUNING_GPU_FRACTION * decision->cpu_s) ||
+        !(sends || decision->unsent_s > 0.0)) {
         stay(decision, XG_REASON_MODEL);
         decision->settled = xg_policy_is_settled(policy, conf, false, call, decision);
         return;
@@ -144,7 +146,7 @@ static void decide_before(struct xg_policy *policy, const struct xg_conf *conf,
                                         .gpu_s = decision->gpu_s,
                                         .now_s = now->now_s,
                                         .promised = now->promised,
-                                        .waits_never = decision->crowded};
+                                        .waits_never = decision->crowded || !sends};
     const struct xg_ledger_answer answer = xg_ledger_ask(&policy->ledger, starts, &asks);
     decision->earns = true;
     decision->start = answer.start;
@@ -177,7 +179,12 @@ static void admit(const struct xg_conf *conf, const struct xg_problem *problem,
 static void decide_ready(struct xg_policy *policy, const struct xg_conf *conf,
                          const struct xg_call *call, struct xg_decision *decision)
 {
-    xg_policy_choose(policy, conf, call, decision);
+    if (!call->problem || xg_policy_may_send(conf, call->problem)) {
+        xg_policy_choose(policy, conf, call, decision);
+    } else {
+        stay(decision, XG_REASON_MODEL);
+        decision->settled = xg_policy_is_settled(policy, conf, true, call, decision);
+    }
     if (call->problem && call->problem->resident)
         admit(conf, call->problem, decision);
     decision->wait = conf->reproducible && decision->place == XG_PLACE_GPU;
@@ -285,4 +292,12 @@ double xg_decide_floor_mnk(const struct xg_policy *policy, const struct xg_conf 
     if (xg_conf_insists(conf))
         return 0.0;
     return xg_policy_floor_mnk(policy, conf);
+}
+
+double xg_decide_floor_bytes(const struct xg_conf *conf)
+{
+    const bool keeps = xg_conf_keeps(conf) && conf->mode != XG_MODE_CPU;
+    if (xg_conf_insists(conf))
+        return 0.0;
+    return keeps || xg_conf_tells(conf) ? XG_TUNING_FLOOR_BYTES : HUGE_VAL;
 }

@@ -38,4 +38,11 @@ void xg_decide_observe_settled(struct xg_policy *policy, double then_s);
 double xg_decide_floor_mnk(const struct xg_policy *policy, const struct xg_conf *conf,
                            enum xg_engine_state state);
 
+/*
+ * The shim also forwards a GEMV whose matrix has fewer bytes than this, even if every other call
+ * needs a decision: programs make millions of small ones, which no GPU gains by. It is 0 if the
+ * user asks for the GPU, and HUGE_VAL if no matrix may stay there and no call is reported.
+ */
+double xg_decide_floor_bytes(const struct xg_conf *conf);
+
 #endif

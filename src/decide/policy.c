@@ -4,7 +4,6 @@
 
 #include <limits.h>
 #include <math.h>
-#include <string.h>
 
 #include "decide/tuning.h"
 
@@ -49,9 +48,16 @@ bool xg_policy_may_leave(const struct xg_conf *conf, const struct xg_problem *pr
                          const struct xg_decision *decision, bool b)
 {
     const double extra_s = fmax(0.0, decision->gpu_s - decision->cpu_s);
-    const bool several = conf->devices && strchr(conf->devices, ',');
-    return problem->unchanged[b] && !several && !decision->crowded &&
-           extra_s <= problem->spare_s[b] && extra_s <= 2.0 * decision->held_gain_s[b];
+    return problem->unchanged[b] > 0 && xg_conf_keeps(conf) && !decision->crowded &&
+           extra_s <= problem->spare_s[b] &&
+           extra_s <= fmin(problem->unchanged[b], XG_TUNING_USES) * decision->held_gain_s[b];
+}
+
+bool xg_policy_may_send(const struct xg_conf *conf, const struct xg_problem *problem)
+{
+    const double held = problem->held[0] + problem->held[1];
+    return problem->op != XG_OP_GEMV ||
+           (xg_conf_keeps(conf) && held > 0.5 * xg_problem_up_elems(problem));
 }
 
 /* What a GPU that holds all of an unchanged operand saves, compared with the side that would be
@@ -60,6 +66,7 @@ static void predict_gains(struct xg_policy *policy, const struct xg_conf *conf,
                           const struct xg_problem *problem, struct xg_decision *decision)
 {
     struct xg_problem all = *problem;
+    const bool sends = xg_conf_insists(conf), chooses = problem->op != XG_OP_GEMV;
     if (!problem->unchanged[0] && !problem->unchanged[1])
         return;
     for (int b = 0; b < 2; b++) {
@@ -72,7 +79,9 @@ static void predict_gains(struct xg_policy *policy, const struct xg_conf *conf,
             as.held[b] = held * xg_problem_travel_elems(&as, b);
             gpu_s[held] = route_seconds(policy, conf, &as, decision);
         }
-        const double else_s = xg_conf_insists(conf) ? gpu_s[0] : fmin(decision->cpu_s, gpu_s[0]);
+        const double else_s = sends     ? gpu_s[0]
+                              : chooses ? fmin(decision->cpu_s, gpu_s[0])
+                                        : decision->cpu_s;
         decision->held_gain_s[b] = fmax(0.0, else_s - gpu_s[1]);
         if (xg_policy_may_leave(conf, problem, decision, b))
             all.held[b] = as.held[b];
@@ -117,6 +126,9 @@ bool xg_policy_is_settled(const struct xg_policy *policy, const struct xg_conf *
                           const struct xg_call *call, const struct xg_decision *decision)
 {
     const struct xg_feedback *feedback = &policy->feedback;
+    if (call->problem && call->problem->op == XG_OP_GEMV && xg_conf_keeps(conf) &&
+        !decision->crowded)
+        return false;
     return call->problem && !conf->reproducible && decision->cpu_s < XG_TUNING_SETTLED_S &&
            decision->gpu_s - decision->unsent_s >= XG_TUNING_GPU_FRACTION * decision->cpu_s &&
            !(decision->wakes && policy->phase.side == XG_SIDE_GPU) &&

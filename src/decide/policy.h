@@ -13,11 +13,14 @@ double xg_policy_mnk(const struct xg_problem *call);
 void xg_policy_see(struct xg_policy *policy, const struct xg_conf *conf, const struct xg_call *call,
                    const struct xg_situation *now, struct xg_decision *decision);
 
-/* Whether a call may run on the GPU only to leave A (or B) there: it could stay, two uses pay for
- * what this call loses, as many as it was unchanged for, and the credit covers it. Not with several
- * devices: the next call may run on another one. */
+/* Whether a call may run on the GPU only to leave A (or B) there: it could stay, as many uses as it
+ * was unchanged in pay for what this call loses, and the credit covers it. */
 bool xg_policy_may_leave(const struct xg_conf *conf, const struct xg_problem *problem,
                          const struct xg_decision *decision, bool b);
+
+/* Whether a product may run on the GPU for its own sake. A GEMV reads its matrix once, so it must
+ * find most of it there. */
+bool xg_policy_may_send(const struct xg_conf *conf, const struct xg_problem *problem);
 
 /* The place and the reason, once all is ready: the phase's side, the faster one, or a trial. */
 void xg_policy_choose(struct xg_policy *policy, const struct xg_conf *conf,
@@ -26,8 +29,9 @@ void xg_policy_choose(struct xg_policy *policy, const struct xg_conf *conf,
 /*
  * Whether the next calls of a shape that stays on the CPU need no decision. A decision takes time
  * that shows in short calls, so they must be short, their time known, and the GPU must not be worth
- * a trial: it is not ready, or its time is known too, or it is far behind. In reproducible mode
- * every call decides for itself.
+ * a trial: it is not ready, or its time is known too, or it is far behind. A GEMV is not settled
+ * where matrices may stay on the device, because each call is a sight of its matrix, of which the
+ * shape says nothing. In reproducible mode every call decides for itself.
  */
 bool xg_policy_is_settled(const struct xg_policy *policy, const struct xg_conf *conf, bool ready,
                           const struct xg_call *call, const struct xg_decision *decision);

@@ -358,10 +358,14 @@ static double copy_cycles(const struct xg_device_facts *facts, const struct xg_s
 static double library_cycles(const struct xg_device_facts *facts, double efficiency,
                              const struct xg_shape *shape)
 {
-    double macs = (double)shape->m * (double)shape->n * (double)shape->k *
-                  (xg_type_is_complex(shape->type) ? 4.0 : 1.0);
-    return xg_facts_fit(facts)->kernel.launch +
-           macs / (xg_facts_macs_per_cycle(facts, shape->type) * efficiency * facts->sm_count);
+    const struct xg_fit *fit = xg_facts_fit(facts);
+    double m = (double)shape->m, n = (double)shape->n, k = (double)shape->k;
+    double macs = m * n * k * (xg_type_is_complex(shape->type) ? 4.0 : 1.0);
+    double busy =
+        macs / (xg_facts_macs_per_cycle(facts, shape->type) * efficiency * facts->sm_count);
+    double memory = (double)xg_type_bytes(shape->type) * (m * k + k * n + m * n) /
+                    (fit->memory.bytes_per_cycle * facts->sm_count / fit->kernel.sms);
+    return fit->kernel.launch + larger(busy, memory);
 }
 
 double xg_select_library_cycles(const struct xg_device_facts *facts, const struct xg_shape *shape)

@@ -64,13 +64,12 @@ static enum xg_tiling_kind choose_kind(const struct xg_problem *call, int64_t ro
     double m = (double)call->m, n = (double)call->n, k = (double)call->k;
     double up = k * (m + n), down = m * n, elem_bytes = (double)xg_problem_elem_bytes(call);
     bool slices_are_rows = m > n ? call->transa : !call->transb; /* of the larger operand */
-    int64_t row = xg_max_i64(call->n, call->m);
-    if (slices_are_rows && down < SLICES_C_SHARE * up && row <= row_elems)
-        return XG_TILING_SLICES;
-    row = xg_max_i64(row, call->k);
-    double bytes = m * n * k / (macs_per_byte > 0 ? macs_per_byte : MACS_PER_BYTE);
+    const int64_t widest_c = xg_max_i64(call->n, call->m), row = xg_max_i64(widest_c, call->k);
     if (row <= row_elems && (is_held(call, false) || is_held(call, true)))
         return is_held(call, true) ? XG_TILING_ROWS : XG_TILING_COLUMNS;
+    if (slices_are_rows && down < SLICES_C_SHARE * up && widest_c <= row_elems)
+        return XG_TILING_SLICES;
+    double bytes = m * n * k / (macs_per_byte > 0 ? macs_per_byte : MACS_PER_BYTE);
     if (bytes > LINE_SHARE * fmax(up, down) * elem_bytes || row > row_elems)
         return XG_TILING_GRID;
     return m >= ROWS_SHARE * n ? XG_TILING_ROWS : XG_TILING_COLUMNS;

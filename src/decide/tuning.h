@@ -19,6 +19,14 @@
  * policy, feedback. */
 #define XG_TUNING_FLOOR_LEAST_MNK 32768.0
 
+/* Bytes of a GEMV's matrix. Sixteen cores read 16 MiB in 0.1 ms (OpenBLAS), a GPU that has it
+ * takes 0.05 ms, and a look at it takes some microseconds. Tests: resident gemv_small. */
+#define XG_TUNING_FLOOR_BYTES 16777216.0
+
+/* A call that goes to the GPU only to leave an operand there may lose what so many later uses gain,
+ * and at most as many as have found it unchanged. Tests: programs. */
+#define XG_TUNING_USES 16
+
 /* Seconds on the CPU. A decision and its observation take 0.25 us, which shows in short calls
  * only. Tests: none. */
 #define XG_TUNING_SETTLED_S 1e-3

@@ -32,6 +32,9 @@ static struct {
 /* Products below this m*n*k are forwarded; negative: not known yet. */
 static _Atomic double floor_mnk = -1;
 
+/* GEMVs whose matrix has fewer bytes are forwarded. Read after floor_mnk is known. */
+static _Atomic double floor_bytes = 0;
+
 /* Kinds that are forwarded, one bit each: XGEMM_OPERATIONS excludes them, or the device has no
  * kernel for them. Read after the floor is known. */
 static _Atomic uint64_t kinds_off;
@@ -156,9 +159,10 @@ void xg_learnt_trace(const struct xg_conf *conf, const struct xg_cpu *cpu)
 
 static void set_floor_locked(const struct xg_conf *conf)
 {
+    atomic_store_explicit(&floor_bytes, xg_decide_floor_bytes(conf), memory_order_relaxed);
     atomic_store_explicit(&floor_mnk,
                           xg_decide_floor_mnk(&learnt.policy, conf, xg_engine_state_get()),
-                          memory_order_relaxed);
+                          memory_order_release);
 }
 
 static double find_floor(void)
@@ -181,12 +185,18 @@ static double find_floor(void)
 
 bool xg_learnt_wants(int kind, int64_t m, int64_t n, int64_t k)
 {
-    double floor = atomic_load_explicit(&floor_mnk, memory_order_relaxed);
+    const double mnk = (double)m * (double)n * (double)k;
+    const int type = kind - XG_KIND_GEMV;
+    double floor = atomic_load_explicit(&floor_mnk, memory_order_acquire);
     if (xg_sandbox_closed() || (floor < 0 && xg_fork_unannounced()))
         return false;
     if (floor < 0)
         floor = find_floor();
-    if ((double)m * (double)n * (double)k < floor)
+    if (mnk < floor)
+        return false;
+    if (type >= 0 && type < XG_TYPE_COUNT &&
+        mnk * (double)xg_type_bytes((enum xg_type)type) <
+            atomic_load_explicit(&floor_bytes, memory_order_relaxed))
         return false;
     if (floor == 0)
         return true;

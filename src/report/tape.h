@@ -12,7 +12,7 @@
 enum { XG_TAPE_CALLS = 1 << 16 };
 #define XG_TAPE_LEAST_MNK 262144.0
 
-#define XG_TAPE_MAGIC "xgtape1"
+#define XG_TAPE_MAGIC "xgtape2"
 
 /* A call that ended on the CPU. Its addresses tell operands apart, and must not be followed. */
 struct xg_tape_call {

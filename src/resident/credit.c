@@ -96,9 +96,10 @@ static bool is_changed(const struct xg_credit_item *item, const struct xg_credit
     return sight->changed || sight->lost || (item->scouted && sight->written > XG_CREDIT_DIRTY);
 }
 
-bool xg_credit_is_unchanged(const struct xg_credit_item *item, const struct xg_credit_sight *sight)
+int xg_credit_unchanged(const struct xg_credit_item *item, const struct xg_credit_sight *sight)
 {
-    return item->armed || (!is_changed(item, sight) && item->run + 1 >= need_of(item));
+    const bool proved = !is_changed(item, sight) && item->run + 1 >= need_of(item);
+    return item->armed || proved ? item->run + 1 : 0;
 }
 
 static double spare_s(const struct xg_credit *credit, const struct xg_credit_item *item)
@@ -110,7 +111,7 @@ static double spare_s(const struct xg_credit *credit, const struct xg_credit_ite
 double xg_credit_spare_s(const struct xg_credit *credit, const struct xg_credit_item *item,
                          const struct xg_credit_sight *sight)
 {
-    const bool due = item->scouted && xg_credit_is_unchanged(item, sight);
+    const bool due = item->scouted && xg_credit_unchanged(item, sight) > 0;
     return due ? spare_s(credit, item) : -INFINITY;
 }
 

@@ -67,10 +67,10 @@ enum xg_credit_advice {
     XG_CREDIT_DROP   /* it was kept, and is no longer: disarm and forget it */
 };
 
-/* Before that use is accounted for: whether the operand is kept, or has been unchanged for as long
- * as it needs to be; and the credit that is left if all of it is armed then, -INFINITY if it is not
- * to be, as far as its scout has found. */
-bool xg_credit_is_unchanged(const struct xg_credit_item *item, const struct xg_credit_sight *sight);
+/* Before that use is accounted for: in how many uses up to this one the operand was unchanged, 0 if
+ * in fewer than it needs and it is not kept; and the credit that is left if all of it is armed
+ * then, -INFINITY if it is not to be, as far as its scout has found. */
+int xg_credit_unchanged(const struct xg_credit_item *item, const struct xg_credit_sight *sight);
 double xg_credit_spare_s(const struct xg_credit *credit, const struct xg_credit_item *item,
                          const struct xg_credit_sight *sight);
 

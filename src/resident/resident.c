@@ -14,7 +14,8 @@
 
 /* A symmetric operand is completed as it is packed, so that a row that was written changes others:
  * it is sent. The triangle of TRMM and TRSM is kept as it was packed. The first and the last row
- * always travel, because they share pages with others. */
+ * always travel, because they share pages with others. A single column would be padded there to
+ * four times its size. */
 static struct xg_table_key key_of(const struct xg_problem *problem, bool b)
 {
     const struct xg_extent stored = xg_problem_stored(problem, b);
@@ -30,7 +31,8 @@ static struct xg_table_key key_of(const struct xg_problem *problem, bool b)
         key.unit = problem->unit;
     }
     if (problem->batch || structured != in_place || (b && xg_problem_b_is_a(problem)) ||
-        xg_table_bytes(&key) < XG_RESIDENT_FLOOR_BYTES || key.ld < key.columns || key.rows < 3)
+        xg_table_bytes(&key) < XG_RESIDENT_FLOOR_BYTES || key.ld < key.columns || key.rows < 3 ||
+        key.columns < 2)
         key.at = NULL;
     return key;
 }
@@ -126,7 +128,7 @@ static void look_at_locked(struct xg_resident_operand *operand, uint64_t now)
     else if (!operand->sight.lost)
         take_copy_locked(entry, operand);
     entry->fingerprint = now;
-    operand->unchanged = xg_credit_is_unchanged(&entry->credit, &operand->sight);
+    operand->unchanged = xg_credit_unchanged(&entry->credit, &operand->sight);
     operand->spare_s = xg_credit_spare_s(&xg_room.credit, &entry->credit, &operand->sight);
 }
 

@@ -51,7 +51,7 @@ struct xg_resident_call {
         int row_count;
         double held_elems; /* of the others */
         double gain_s;     /* saved if all of it is held */
-        bool unchanged;    /* as xg_problem says, and the next */
+        int unchanged;     /* as xg_problem says, and the next */
         double spare_s;
         struct xg_credit_sight sight;
     } operand[2];

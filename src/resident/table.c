@@ -107,14 +107,14 @@ struct xg_table_entry *xg_table_add(struct xg_table *table, const struct xg_tabl
 
 struct xg_table_entry *xg_table_oldest(struct xg_table *table)
 {
-    struct xg_table_entry *oldest = NULL;
+    struct xg_table_entry *oldest[2] = {NULL, NULL}; /* without a copy, and with one */
     for (int i = 0; i < XG_TABLE_ENTRIES; i++) {
-        struct xg_table_entry *entry = &table->entries[i];
+        struct xg_table_entry *entry = &table->entries[i], **of = &oldest[!!entry->copy];
         if (table->hashes[i] && !(entry->copy && entry->copy->users) &&
-            (!oldest || entry->seen < oldest->seen))
-            oldest = entry;
+            (!*of || entry->seen < (*of)->seen))
+            *of = entry;
     }
-    return oldest;
+    return oldest[0] ? oldest[0] : oldest[1];
 }
 
 void xg_table_remove(struct xg_table *table, struct xg_table_entry *entry)

@@ -77,9 +77,8 @@ bool xg_verify_samples(uint64_t number, double fraction)
 
 static bool can_be_verified(const struct xg_problem *p)
 {
-    const int kind = xg_problem_kind(p);
     double bytes = (double)p->m * (double)p->n * (double)xg_type_bytes(p->type);
-    return (kind == XG_KIND_SGEMM || kind == xg_kind(XG_OP_GEMM, XG_TYPE_D)) &&
+    return (p->op == XG_OP_GEMM || p->op == XG_OP_GEMV) && !xg_type_is_complex(p->type) &&
            isfinite(p->alpha) && isfinite(p->beta) && !xg_overlap_find(p) &&
            (p->beta == 0 || bytes <= (double)XG_VERIFY_COPY_BYTES);
 }

@@ -77,6 +77,37 @@ static void left_out(void)
     XT_CHECK(run_doubles() == 3 && fake.calls(NULL) == 0, "%ld driver calls", fake.calls(NULL));
 }
 
+/* How many bytes a GEMV's matrix must have to be looked at. */
+static void gemv_floor(double least_bytes)
+{
+    begin();
+    for (int type = XG_TYPE_S; type < XG_TYPE_COUNT; type++) {
+        const int kind = xg_kind(XG_OP_GEMV, (enum xg_type)type);
+        for (int64_t n = 1; n < 100000000; n = 2 * n + 1) {
+            const bool wanted =
+                512.0 * (double)n * (double)xg_type_bytes((enum xg_type)type) >= least_bytes;
+            XT_CHECK(xg_dispatch_wants(kind, 1, n, 512) == wanted &&
+                         xg_dispatch_wants(kind, 512, 1, n) == wanted,
+                     "%s of %ld", xg_kind_name(kind), (long)n);
+        }
+    }
+}
+
+static void gemv_small(void)
+{
+    gemv_floor(16 << 20);
+}
+
+static void gemv_none(void)
+{
+    gemv_floor(HUGE_VAL);
+}
+
+static void gemv_every(void)
+{
+    gemv_floor(0);
+}
+
 static void quiet(void)
 {
     begin();
@@ -406,6 +437,12 @@ static const struct fx_scenario scenarios[] = {
      "XGEMM_OPERATIONS", "0 on the GPU, 3 on the CPU"},
     {"quiet", quiet, "XGEMM_MODE=gpu XGEMM_OPERATIONS=sgemm", NULL, NULL},
     {"automatic", automatic, "XGEMM_MODE=auto XGEMM_OPERATIONS=sgemm", NULL, NULL},
+    {"gemv_small", gemv_small, "XGEMM_MODE=auto", NULL, NULL},
+    {"gemv_small", gemv_small, "XGEMM_MODE=cpu XGEMM_RESIDENT=off XGEMM_STATS=1", NULL, NULL},
+    {"gemv_none", gemv_none, "XGEMM_MODE=auto XGEMM_RESIDENT=off", NULL, NULL},
+    {"gemv_none", gemv_none, "XGEMM_MODE=auto XGEMM_REPRODUCIBLE=1", NULL, NULL},
+    {"gemv_none", gemv_none, "XGEMM_MODE=auto XGEMM_DEVICES=0,1", NULL, NULL},
+    {"gemv_every", gemv_every, "XGEMM_MODE=gpu XGEMM_STATS=1", NULL, NULL},
     {"named", named, "XGEMM_MODE=gpu XGEMM_STATS=1 XGEMM_OPERATIONS=dgemm,sgemm",
      "4 on the GPU, 0 on the CPU", "test_dgemm"},
     {"older", older, "XGEMM_MODE=gpu XGEMM_STATS=1 FAKECUDA_SM=75", "4 on the GPU, 0 on the CPU",
@@ -424,12 +461,12 @@ static const struct fx_scenario scenarios[] = {
      "1 on the GPU", "test_zgemm"},
     {"exit_while_looking", exit_while_looking, "XGEMM_MODE=auto FAKECUDA_FAIL=cublasCreate:1:-1",
      NULL, NULL},
-    {"every", every, "XGEMM_MODE=gpu XGEMM_STATS=1", "126 on the GPU, 0 on the CPU",
+    {"every", every, "XGEMM_MODE=gpu XGEMM_STATS=1", "138 on the GPU, 0 on the CPU",
      "zgemm_batch_strided"},
     {"out_of_core", every, "XGEMM_MODE=gpu XGEMM_STATS=1 XGEMM_MEM_LIMIT=3M",
-     "126 on the GPU, 0 on the CPU", "ztrsm"},
+     "138 on the GPU, 0 on the CPU", "ztrsm"},
     {"every_verified", every, "XGEMM_MODE=gpu XGEMM_STATS=1 XGEMM_VERIFY=1",
-     "126 on the GPU, 0 on the CPU", "verified: "},
+     "138 on the GPU, 0 on the CPU", "verified: "},
     {"cut_off", cut_off, "XGEMM_MODE=gpu XGEMM_MEM_LIMIT=3M FAKECUDA_FAIL=exec:120:719",
      "the GPU failed (device lost)", NULL},
     {"alone", alone, "XGEMM_MODE=gpu XGEMM_STATS=1", "1 on the GPU, 0 on the CPU",
@@ -441,7 +478,7 @@ static const struct fx_scenario scenarios[] = {
     {"alone_partly", alone_partly, "XGEMM_MODE=gpu XGEMM_STATS=1 FAKECUDA_FAIL=exec:150:719",
      "the GPU failed (device lost)", "both "},
     {"nothing", nothing, "XGEMM_MODE=gpu XGEMM_STATS=1", "nothing to multiply",
-     "0 on the GPU, 126 on the CPU"},
+     "0 on the GPU, 138 on the CPU"},
 };
 
 FX_SCENARIO_MAIN(scenarios)

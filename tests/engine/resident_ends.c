@@ -51,16 +51,17 @@ static void wide(void)
     destroy(&thin);
 }
 
-/* The CPU's product takes as long as the model expects of one core. */
+/* A product on the CPU that takes so long. */
 struct slow_copy {
     const struct xg_problem *call;
     const float *known;
+    useconds_t us;
 };
 
 static void copy_slowly(void *of)
 {
     const struct slow_copy *slow = of;
-    usleep(2700);
+    usleep(slow->us);
     memcpy(slow->call->c, slow->known,
            (size_t)(slow->call->m * slow->call->ldc) * sizeof *slow->known);
 }
@@ -92,7 +93,7 @@ static void taken_there(void)
                               .ldc = N};
     xg_cpu_compute(&call);
     call.c = result;
-    struct slow_copy slow = {&call, known};
+    struct slow_copy slow = {&call, known, 2700}; /* as the model expects of one core */
     const struct xg_cpu cpu = {.whole = copy_slowly, .part = compute_part, .ctx = &slow};
     for (int i = 0; i < 8; i++) {
         memset(result, 0, sizeof result);
@@ -104,6 +105,60 @@ static void taken_there(void)
     XT_CHECK(tracks() || on_gpu == 0);
     destroy(&thin);
     destroy(&big);
+}
+
+/* A GEMV leaves the CPU only for its matrix, which is taken there once; what is written there
+ * later travels, and a matrix that is written before each call stays away. */
+static void vector(void)
+{
+    enum { M = 3000, K = 4000, SEEN = 3, CALLS = 12 };
+    static float known[M], result[M];
+    uint64_t seed = 25;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    XT_CHECK(!sched_setaffinity(0, sizeof one, &one));
+    begin();
+    for (int rewritten = 0; rewritten < 2; rewritten++) {
+        const struct matrix big = create(XG_TYPE_S, M, K, 0, &seed);
+        const struct matrix thin = create(XG_TYPE_S, K, 1, 0, &seed);
+        const double all = (double)M * K * sizeof(float);
+        struct xg_problem call = {.op = XG_OP_GEMV,
+                                  .type = XG_TYPE_S,
+                                  .m = M,
+                                  .n = 1,
+                                  .k = K,
+                                  .alpha = 1,
+                                  .a = big.at,
+                                  .lda = big.ld,
+                                  .b = thin.at,
+                                  .ldb = 1,
+                                  .ldc = 1};
+        struct slow_copy slow = {&call, known, 60000}; /* even its way would gain */
+        const struct xg_cpu cpu = {.whole = copy_slowly, .part = compute_part, .ctx = &slow};
+        on_gpu = 0;
+        for (int i = 0; i < CALLS; i++) {
+            held_bytes = up_bytes = 0;
+            if (rewritten)
+                fill(&big, 0, M, &seed);
+            else if (i % 4 == 3)
+                write_rows(&big, &seed);
+            set(&thin, i, 0, i);
+            call.c = known;
+            xg_cpu_compute(&call);
+            call.c = memset(result, 0xff, sizeof result);
+            xg_dispatch(&(struct xg_call){.symbol = "test_gemv", .problem = &call}, &cpu);
+            XT_CHECK(!memcmp(result, known, sizeof result), "%d, %d", rewritten, i);
+            XT_CHECK(i >= SEEN || on_gpu == 0, "%ld on the GPU unseen", on_gpu);
+            if (!rewritten && on_gpu > 1 && held_bytes + up_bytes > 0 && tracks())
+                XT_CHECK((double)held_bytes > 0.9 * all && (double)up_bytes < 0.1 * all,
+                         "call %d: %g of %g sent", i, (double)up_bytes, all);
+        }
+        XT_CHECK(!tracks() || (rewritten ? on_gpu == 0 : on_gpu >= CALLS / 2),
+                 "%ld on the GPU, rewritten %d", on_gpu, rewritten);
+        destroy(&thin);
+        destroy(&big);
+    }
 }
 
 /* An operand that is larger than the device's share displaces no other. */
@@ -300,6 +355,7 @@ static const struct fx_scenario scenarios[] = {
     {"edges", edges, "XGEMM_MODE=gpu XGEMM_RESIDENT=auto", NULL, NULL},
     {"wide", wide, "XGEMM_MODE=gpu XGEMM_RESIDENT=auto", NULL, NULL},
     {"taken_there", taken_there, "XGEMM_MODE=auto XGEMM_RESIDENT=auto", NULL, NULL},
+    {"vector", vector, "XGEMM_MODE=auto XGEMM_RESIDENT=auto", NULL, NULL},
     {"too_large", too_large, "XGEMM_MODE=gpu XGEMM_RESIDENT=auto XGEMM_MEM_LIMIT=32M", NULL, NULL},
     {"damaged", damaged, "XGEMM_MODE=gpu XGEMM_RESIDENT=auto XGEMM_VERIFY=1",
      "the GPU computed a wrong product", NULL},

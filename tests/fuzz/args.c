@@ -108,6 +108,10 @@ static double standard_beta_value(const struct standard *call, int part)
 static void check_scalars(const struct standard *call, const struct xg_problem *p)
 {
     FUZZ_CHECK(p->op == call->op && p->type == call->type, "which operation");
+    if (call->op == XG_OP_GEMV && !p->k) {
+        FUZZ_CHECK(p->beta == 1 && p->beta_im == 0, "y would be scaled");
+        return;
+    }
     FUZZ_CHECK(p->alpha == alpha[0] && p->beta == standard_beta_value(call, 0), "scalars");
     FUZZ_CHECK(p->alpha_im == (xg_type_is_complex(standard_alpha(call)) ? alpha[1] : 0) &&
                    p->beta_im ==
@@ -278,6 +282,39 @@ static void check_trmm(const struct standard *call, const struct xg_problem *p,
                "B");
 }
 
+/* Where element i of a vector lies in the standard: from its end if the step is negative. */
+static uint64_t vector_offset(int64_t count, int64_t step, int64_t i)
+{
+    return (uint64_t)(step < 0 ? i - (count - 1) : i) * (uint64_t)step;
+}
+
+/* y has the extent rows, x columns. If only a series of dot products states it, each has an element
+ * of y. */
+static void check_gemv(const struct standard *call, const struct xg_problem *all,
+                       void *const operands[3], int64_t rows, int64_t columns, int64_t i, int64_t l)
+{
+    const char trans = standard_trans(call, call->transa);
+    const int64_t bytes = (int64_t)xg_problem_elem_bytes(all);
+    const struct xg_problem one = xg_problem_instance(all, i), *p = all->batch ? &one : all;
+    const bool is_row = p->m == 1 && (p->n == rows || all->batch) && p->transa != XG_CONJ_TRANS;
+    const int64_t at = all->batch ? 0 : i; /* of y */
+    const uint64_t a = is_row ? problem_offset(p->transb, l, at, p->ldb)
+                              : problem_offset(p->transa, at, l, p->lda);
+    const uint64_t x =
+        is_row ? problem_offset(p->transa, 0, l, p->lda) : problem_offset(p->transb, l, 0, p->ldb);
+    const uint64_t y = is_row ? (uint64_t)at : problem_offset(false, at, 0, p->ldc);
+#define LIES(pointer, offset, operand, wanted)                                                     \
+    ((uint64_t)(uintptr_t)(pointer) + (offset) * (uint64_t)bytes ==                                \
+     (uint64_t)(uintptr_t)operands[operand] + (wanted) * (uint64_t)bytes)
+    FUZZ_CHECK(LIES(is_row ? p->b : p->a, a, 0, standard_offset(call, trans, i, l, call->lda)),
+               "the matrix");
+    FUZZ_CHECK(LIES(is_row ? p->a : p->b, x, 1, vector_offset(columns, call->ldb, l)), "x");
+    FUZZ_CHECK(LIES(p->c, y, 2, vector_offset(rows, call->ldc, i)), "y");
+    FUZZ_CHECK(((is_row ? p->transb : p->transa) == XG_CONJ_TRANS) == (trans == 'C') &&
+                   (is_row ? p->transa : p->transb) != XG_CONJ_TRANS,
+               "a conjugate");
+}
+
 static bool is_same(const struct xg_problem *p, const struct xg_problem *q)
 {
     return p->op == q->op && p->type == q->type && p->uplo == q->uplo &&
@@ -295,7 +332,10 @@ static void check_written(const struct xg_problem *p)
         struct shim_written written;
         struct shim_call call;
         struct shim_args args;
-        shim_args_write(p, shim_symbol_spellings(xg_problem_kind(p)) + interface, &written, &call);
+        const struct shim_symbol *symbol = shim_symbol_spellings(xg_problem_kind(p)) + interface;
+        if (!shim_args_can_write(p, symbol))
+            continue;
+        shim_args_write(p, symbol, &written, &call);
         shim_args_read(&call, 8, &args);
         FUZZ_CHECK(!args.illegal && is_same(&args.problem, p), "the call of a problem is another");
     }
@@ -320,8 +360,30 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         extension = call.order ? call.transa == 114 : strchr("Rr", call.transa) != NULL;
     if (standard_is_symm(&call))
         extension = false;
+    const bool transposed = standard_trans(&call, call.transa) != 'N';
+    const int64_t rows = transposed ? call.n : call.m, columns = transposed ? call.m : call.n;
+    if (call.op == XG_OP_GEMV) {
+        extension = call.order ? call.transa == 114 : strchr("Rr", call.transa) != NULL;
+        extension |= call.ldb < 0 || call.ldc < 0 || args.problem.batch;
+        FUZZ_CHECK(!args.problem.batch == (standard_trans(&call, call.transa) != 'C' ||
+                                           call.order == 101 || call.ldc == 1 || rows < 2 ||
+                                           columns == 0),
+                   "a series of dot products");
+    }
     FUZZ_CHECK(args.extension == extension, "whether all libraries take it");
     bool swapped = call.order != 101;
+    if (call.op == XG_OP_GEMV) {
+        const struct xg_problem *p = &args.problem;
+        FUZZ_CHECK(p->m * p->n == rows && (p->m == 1 || p->n == 1) && p->k == columns, "the size");
+        if (rows && columns) {
+            check_written(p);
+            fuzz_reached++;
+            check_gemv(&call, p, operands, rows, columns,
+                       (int64_t)(fuzz_word(&bytes, 4) % (uint64_t)rows),
+                       (int64_t)(fuzz_word(&bytes, 4) % (uint64_t)columns));
+        }
+        return 0;
+    }
     FUZZ_CHECK(args.problem.m == (swapped ? call.n : call.m) &&
                    args.problem.n == (swapped ? call.m : call.n) && args.problem.k == call.k,
                "the size");

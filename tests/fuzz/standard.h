@@ -11,7 +11,8 @@
 
 /* A call in the standard's terms. order: 101 or 102 in the C interface, 0 in Fortran. For SYRK and
  * HERK transa is the transpose; for them and for GEMMT m equals n. For SYMM, HEMM, TRMM and TRSM k
- * follows from the side. TRMM and TRSM write B, not C. */
+ * follows from the side. TRMM and TRSM write B, not C. GEMV has transa; its x is B, and its y is C.
+ */
 struct standard {
     enum xg_op op;
     enum xg_type type;
@@ -191,6 +192,19 @@ static inline int standard_info_gemm(const struct standard *call)
     return STANDARD_FIRST(rules);
 }
 
+/* INFO of xGEMV. */
+static inline int standard_info_gemv(const struct standard *call)
+{
+    const struct standard_rule rules[] = {
+        {!standard_trans(call, call->transa), 1},
+        {call->m < 0, 2},
+        {call->n < 0, 3},
+        {!standard_ld_legal(call, call->m, call->n, call->lda), 6},
+        {call->ldb == 0, 8},
+        {call->ldc == 0, 11}};
+    return STANDARD_FIRST(rules);
+}
+
 /* Whether count times the rows of C (the columns, if C is column-major) fits an integer. */
 static inline bool standard_rows_legal(const struct standard *call, int64_t count)
 {
@@ -233,6 +247,7 @@ static inline int standard_info(const struct standard *call)
     int info = call->op != XG_OP_GEMMT && standard_has_triangle(call) ? standard_info_syrk(call)
                : standard_is_symm(call)                               ? standard_info_symm(call)
                : standard_is_trmm(call)                               ? standard_info_trmm(call)
+               : call->op == XG_OP_GEMV                               ? standard_info_gemv(call)
                                                                       : standard_info_gemm(call);
     return info && call->order ? info + 1 : info;
 }

@@ -168,10 +168,19 @@ static void check_string(struct environment *env, const char *name, const char *
 /* Each operation with its types, in the order of their bits. */
 static const struct {
     const char *name, *types;
-} operations[] = {{"gemm", "sdcz"},  {"syrk", "sdcz"},       {"herk", "cz"},
-                  {"symm", "sdcz"},  {"hemm", "cz"},         {"syr2k", "sdcz"},
-                  {"her2k", "cz"},   {"trmm", "sdcz"},       {"trsm", "sdcz"},
-                  {"gemmt", "sdcz"}, {"gemm_batch", "sdcz"}, {"gemm_batch_strided", "sdcz"}};
+} operations[] = {{"gemm", "sdcz"},
+                  {"syrk", "sdcz"},
+                  {"herk", "cz"},
+                  {"symm", "sdcz"},
+                  {"hemm", "cz"},
+                  {"syr2k", "sdcz"},
+                  {"her2k", "cz"},
+                  {"trmm", "sdcz"},
+                  {"trsm", "sdcz"},
+                  {"gemmt", "sdcz"},
+                  {"gemv", "sdcz"},
+                  {"gemm_batch", "sdcz"},
+                  {"gemm_batch_strided", "sdcz"}};
 
 /* The bit of a name, or every bit for all; 0: no operation has that name. */
 static uint64_t operation_bits(const char *name)

@@ -185,6 +185,7 @@ SHIM_ROUTINES(ROUTINE, )
 #define PRODUCT_HER2K(letter, LETTER, name) PRODUCT(letter, LETTER, name, HER2K)
 #define PRODUCT_TRMM(letter, LETTER, name) PRODUCT(letter, LETTER, name, TRMM)
 #define PRODUCT_TRSM(letter, LETTER, name) PRODUCT(letter, LETTER, name, TRSM)
+#define PRODUCT_GEMV(letter, LETTER, name) PRODUCT(letter, LETTER, name, GEMV)
 #ifdef WIDTHS_GEMMT
 #define PRODUCT_GEMMT(letter, LETTER, name) PRODUCT(letter, LETTER, name, GEMMT)
 #define SYNONYM_TYPES(name, op, OP, context) SHIM_##OP##_TYPES(TYPE_OF, name, OP, )

@@ -91,6 +91,11 @@ static inline void xt_level3_settle(struct xt_level3_shape *s, int form)
         s->transa = (enum xg_trans)(trans % 3);
         s->transb = (enum xg_trans)(trans / 3);
     }
+    if (s->op == XG_OP_GEMV) { /* the vector is not conjugated */
+        const bool row = form & 1;
+        *(row ? &s->m : &s->n) = 1;
+        *(row ? &s->transa : &s->transb) %= XG_CONJ_TRANS;
+    }
     if (xt_level3_is_batch(s->op)) {
         static const int64_t counts[] = {1, 2, 3, 5, 8, 13};
         s->transa = (enum xg_trans)(form % 3);

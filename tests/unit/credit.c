@@ -475,7 +475,8 @@ static void test_rules(void)
     XT_CHECK(xg_credit_spare_s(&credit, &item, &same) == -INFINITY, "before its scout");
     xg_credit_scouted(&credit, &item);
     XT_CHECK(fabs(credit.risk_s - 1.1e-3 / 32) < 1e-12 && item.scouted && !item.armed);
-    XT_CHECK(xg_credit_is_unchanged(&item, &same) && !xg_credit_is_unchanged(&item, &wrote));
+    XT_CHECK(xg_credit_unchanged(&item, &same) >= XG_CREDIT_NEED &&
+             !xg_credit_unchanged(&item, &wrote));
     const double lent_s = XG_CREDIT_OF_FORGONE * 1e-3, cost_s = 1e-3 * (1.15 * 33 + 1.15) / 32;
     XT_CHECK(fabs(xg_credit_spare_s(&credit, &item, &same) -
                   (XG_CREDIT_START_S + lent_s - cost_s)) < 1e-5);

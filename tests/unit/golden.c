@@ -151,8 +151,11 @@ static void draw_product(int family, struct xg_problem *call, struct xg_batch *b
         call->transa = in_place && left ? call->transa : XG_NO_TRANS;
         call->transb = in_place && !left ? call->transb : XG_NO_TRANS;
     } else if (family == LEVEL3) {
-        call->n = call->m;
-        if (call->op == XG_OP_GEMMT)
+        if (call->op == XG_OP_GEMV)
+            *(draw(2) ? &call->m : &call->n) = 1;
+        else
+            call->n = call->m;
+        if (call->op == XG_OP_GEMMT || call->op == XG_OP_GEMV)
             return;
         call->transa = call->transa ? turned : XG_NO_TRANS;
         call->transb = call->transa ? XG_NO_TRANS : turned;

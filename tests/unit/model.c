@@ -46,6 +46,42 @@ static void test_fit(void)
     }
 }
 
+/* GEMV by OpenBLAS on that host, which reads the matrix at 145 to 200 GB/s; and on one core. */
+static void test_gemv(void)
+{
+    static const struct {
+        int64_t m, k;
+        double ms;
+    } rows[] = {{9000, 9000, 2.2}, {5000, 5000, 0.6}, {20000, 4096, 1.95}, {60000, 800, 1.3}};
+    struct xg_model model, alone;
+    xg_model_init(&model, 16);
+    xg_model_init(&alone, 1);
+    for (int i = 0; i < 4; i++)
+        for (int type = XG_TYPE_S; type < XG_TYPE_COUNT; type++) {
+            const double bytes = (double)xg_type_bytes((enum xg_type)type);
+            struct xg_problem call = shape(rows[i].m, 1, rows[i].k);
+            call.op = XG_OP_GEMV, call.type = (enum xg_type)type;
+            const double ms = 1e3 * xg_model_cpu_seconds(&model, &call) * 4 / bytes;
+            XT_CHECK(ms >= rows[i].ms / 1.6 && ms <= rows[i].ms * 1.6, "row %d: %g ms", i, ms);
+            XT_CHECK(1e3 * xg_model_cpu_seconds(&alone, &call) * 4 / bytes > 5 * ms);
+        }
+}
+
+/* A product by cuBLAS takes as long as its operands' way through the device's memory. */
+static void test_library(void)
+{
+    struct xg_model model;
+    xg_model_init(&model, 16);
+    for (int type = XG_TYPE_S; type < XG_TYPE_COUNT; type++)
+        for (int64_t k = 4096; k <= 32768; k *= 2) {
+            const struct xg_shape thin = {.m = 1, .n = 16384, .k = k, .type = (enum xg_type)type};
+            const double seconds =
+                xg_select_library_cycles(&model.device, &thin) / model.gpu_clock_hz;
+            const double rate = 16384.0 * (double)k * (double)xg_type_bytes(thin.type) / seconds;
+            XT_CHECK(rate > 1e12 && rate < 6e12, "type %d: %g bytes per second", type, rate);
+        }
+}
+
 /* Never below what the link allows, and near its floor for large products. */
 static void test_gpu_floor(void)
 {
@@ -152,6 +188,8 @@ int main(void)
 {
     test_fit();
     test_gpu_floor();
+    test_gemv();
+    test_library();
     test_extremes();
     test_no_kernel();
     test_even();

@@ -318,6 +318,8 @@ static void check_kind(int kind, int64_t m, int64_t n, int64_t k, int trans, siz
         call.n = xg_min_i64(n, most);
         call.k = xg_min_i64(k, most);
         call.batch = &batch;
+    } else if (call.op == XG_OP_GEMV) {
+        *(trans & 1 ? &call.m : &call.n) = 1;
     } else if (call.op == XG_OP_GEMMT) {
         call.n = m;
         call.uplo = trans & 2 ? XG_UPPER : XG_LOWER;

@@ -387,7 +387,7 @@ static struct xg_problem thin_product(bool unchanged, double spare_s)
                                .k = 1024,
                                .alpha = 1.0f,
                                .resident = (struct xg_resident_call *)&used,
-                               .unchanged = {unchanged},
+                               .unchanged = {unchanged ? 2 : 0},
                                .spare_s = {spare_s, -INFINITY}};
 }
 
@@ -428,6 +428,68 @@ static void test_thin(void)
         xg_decide(&policy, &several, &(struct xg_call){.problem = &call}, &now, &decision);
         XT_CHECK(decision.place == rows[row].place, "row %d", (int)row);
         XT_CHECK(decision.leaves == (decision.place == XG_PLACE_GPU));
+    }
+}
+
+/* Reads 100 MB of A, which take three times as long to the device as the CPU's product, and a tenth
+ * of that if they are there. */
+static struct xg_problem gemv(int unchanged, double held)
+{
+    struct xg_problem call = thin_product(unchanged, unchanged ? 1.0 : -INFINITY);
+    call.op = XG_OP_GEMV;
+    call.m = call.k = 5000;
+    call.n = 1;
+    call.unchanged[0] = unchanged;
+    call.held[0] = held * 5000 * 5000;
+    return call;
+}
+
+/* A GEMV goes to the GPU where its matrix is, or to leave it there after some uses without a
+ * change; never for its own sake, even if all cores but one are gone and the link is faster. Each
+ * call of a matrix that may stay is decided. */
+static void test_gemv(void)
+{
+    for (int threads = 1; threads <= 16; threads += 15)
+        for (int unchanged = 0; unchanged < 6; unchanged += 1 + !unchanged)
+            for (int held = 0; held < 3; held++) {
+                const struct xg_problem call = gemv(unchanged, 0.45 * held);
+                const struct xg_situation now = {
+                    .now_s = 1, .state = XG_ENGINE_READY, .cpu_threads = threads, .cores_left = 64};
+                struct xg_decision decision;
+                begin(0.0);
+                xg_model_set_threads(&policy.model, threads);
+                for (int i = 0; i < 9; i++) {
+                    xg_decide(&policy, &conf, &(struct xg_call){.problem = &call}, &now, &decision);
+                    const bool leaves = held < 2 && unchanged >= (threads > 1 && !held ? 3 : 2);
+                    const bool there = held == 2 || leaves;
+                    XT_CHECK(there == (decision.place == XG_PLACE_GPU) &&
+                                 decision.leaves == leaves && !decision.settled &&
+                                 decision.reason == XG_REASON_MODEL,
+                             "%d threads, %d unchanged, %d held", threads, unchanged, held);
+                    if (!there)
+                        observe(&call, &decision, decision.cpu_s);
+                }
+            }
+    const struct xg_conf several = {
+        .mode = XG_MODE_AUTO, .resident = XG_RESIDENT_AUTO, .devices = "0,1"};
+    const struct xg_situation ready = {.now_s = 1, .state = XG_ENGINE_READY, .cores_left = 64};
+    const struct xg_problem there = gemv(3, 0.9);
+    struct xg_decision elsewhere;
+    begin(0.0);
+    xg_decide(&policy, &several, &(struct xg_call){.problem = &there}, &ready, &elsewhere);
+    XT_CHECK(elsewhere.place == XG_PLACE_CPU, "its lane may be another device's");
+    for (int unchanged = 0; unchanged < 4; unchanged += 3) {
+        const struct xg_problem call = gemv(unchanged, 0);
+        struct xg_decision decision;
+        int calls = 0;
+        begin(0.0);
+        xg_model_set_threads(&policy.model, 1);
+        do {
+            decision = decide_at(1.0 + calls, XG_ENGINE_COLD, &call);
+            XT_CHECK(decision.place == XG_PLACE_CPU && decision.earns == (unchanged > 0));
+            observe(&call, &decision, decision.cpu_s);
+        } while (++calls < 1000 && !decision.start);
+        XT_CHECK((calls < 1000) == (unchanged > 0), "%d calls", calls);
     }
 }
 
@@ -479,6 +541,7 @@ int main(void)
 {
     test_walk();
     test_thin();
+    test_gemv();
     test_margin();
     test_saved();
     test_residues();

@@ -64,13 +64,20 @@ static void test_entries(void)
     copy->users = 1;
     XT_CHECK(xg_table_oldest(&table) != oldest);
     copy->users = 0;
-    XT_CHECK(xg_table_oldest(&table) == oldest);
+    XT_CHECK(xg_table_oldest(&table) != oldest, "others have no copy");
     xg_table_copy_remove(oldest);
+    XT_CHECK(xg_table_oldest(&table) == oldest);
     xg_table_remove(&table, oldest);
     XT_CHECK(!xg_table_find(&table, &key) && add(&others[0]) == oldest);
     for (int i = 0; i < XG_TABLE_ENTRIES; i++)
-        if (table.hashes[i])
+        if (table.hashes[i] && &table.entries[i] != oldest)
             xg_table_remove(&table, &table.entries[i]);
+    copy = xg_table_copy_add(&table, oldest);
+    XT_CHECK(xg_table_oldest(&table) == oldest);
+    copy->users = 1;
+    XT_CHECK(!xg_table_oldest(&table));
+    xg_table_copy_remove(oldest);
+    xg_table_remove(&table, oldest);
     XT_CHECK(!xg_table_oldest(&table));
 }
 

@@ -42,6 +42,21 @@ static void check_kinds(void)
     }
 }
 
+/* The cut goes through what travels, even if the operand on the device has slices as rows. */
+static void check_held(void)
+{
+    for (int turn = 0; turn < 8; turn++) {
+        const bool b = turn & 1, thin = turn & 2, trans = turn & 4;
+        struct xg_problem call = shaped(9000, thin ? 1 : 64, 8000, !b && trans, b && trans);
+        if (b)
+            call.m = call.n, call.n = 9000;
+        call.held[b] = 9000.0 * 8000;
+        XT_CHECK(xg_tiling_choose(&call, ROW_ELEMS, 0).kind ==
+                     (b ? XG_TILING_ROWS : XG_TILING_COLUMNS),
+                 "turn %d", turn);
+    }
+}
+
 static int64_t log_random(uint64_t *state, int bits)
 {
     *state = *state * 6364136223846793005u + 1442695040888963407u;
@@ -87,6 +102,7 @@ static void check_panels(void)
 int main(void)
 {
     check_kinds();
+    check_held();
     check_panels();
     return xt_done();
 }
