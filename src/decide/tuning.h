@@ -20,7 +20,7 @@
 #define XG_TUNING_FLOOR_LEAST_MNK 32768.0
 
 /* Bytes of a GEMV's matrix. Sixteen cores read 16 MiB in 0.1 ms (OpenBLAS), a GPU that has it
- * takes 0.05 ms, and a look at it takes some microseconds. Tests: resident gemv_small. */
+ * takes 0.05 ms, and a look at it takes some microseconds. Tests: operations in tests/engine. */
 #define XG_TUNING_FLOOR_BYTES 16777216.0
 
 /* A call that goes to the GPU only to leave an operand there may lose what so many later uses gain,

@@ -57,7 +57,7 @@ CHECKED_TOO = ("s BLIS, ILP64", "z reference, ILP64")
 
 
 def blas_rows():
-    """The reference BLAS project's testers of Level 3, as Debian ships them (libblas-test)."""
+    """The reference BLAS project's testers of Level 3 and of Level 2, for GEMV, as Debian ships them (libblas-test)."""
     for name, folder, library in (
             ("OpenBLAS", "blas", "openblas-pthread"), ("reference", "blas", "blas"),
             ("BLIS", "blas", "blis-pthread"), ("OpenBLAS, ILP64", "blas64", "openblas64-pthread"),
@@ -66,10 +66,12 @@ def blas_rows():
         library = f"{LIBS}/{library}/{soname}"
         for letter, routines in (("s", 6), ("d", 6), ("c", 9), ("z", 9)):
             for tester, data, least in ((f"xblat3{letter}", f"{letter}blat3.in", 2 * routines),
-                                        (f"x{letter}cblat3", f"{letter}in3", 3 * routines)):
+                                        (f"x{letter}cblat3", f"{letter}in3", 3 * routines),
+                                        (f"xblat2{letter}", f"{letter}blat2.in", 32),
+                                        (f"x{letter}cblat2", f"{letter}in2", 48)):
                 yield Suite(f"{tester}, {name}", "blas", (f"{LIBS}/{folder}/{tester}", library),
                             ("{0}",), r"PASSED THE", least, f"{LIBS}/{folder}/{data}",
-                            library=library, undefined="cblat3" in tester,
+                            library=library, undefined="cblat" in tester,
                             short=name == "OpenBLAS" or f"{letter} {name}" in CHECKED_TOO)
 
 

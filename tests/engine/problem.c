@@ -67,8 +67,8 @@ static void test_kinds(struct xg_lane *lane)
 /* Each row of double computes every operation that consists of products, in several forms. */
 static void test_kernels(struct xg_lane *lane)
 {
-    static const enum xg_op ops[] = {XG_OP_GEMM,  XG_OP_SYRK,  XG_OP_SYMM,
-                                     XG_OP_SYR2K, XG_OP_GEMMT, XG_OP_GEMM_BATCH};
+    static const enum xg_op ops[] = {XG_OP_GEMM,  XG_OP_SYRK, XG_OP_SYMM,      XG_OP_SYR2K,
+                                     XG_OP_GEMMT, XG_OP_GEMV, XG_OP_GEMM_BATCH};
     static const int64_t sizes[][3] = {{1, 1, 1}, {5, 3, 7}, {131, 70, 257}, {300, 310, 40}};
     int rows = 0;
     for (size_t r = 0; r < xg_kernel_count; r++) {
@@ -77,7 +77,7 @@ static void test_kernels(struct xg_lane *lane)
             continue;
         rows++;
         for (int form = 0; form < 16; form += fx_short() ? 3 : 1) {
-            const enum xg_op op = ops[(form + form / 4) % 6];
+            const enum xg_op op = ops[(form + form / 4) % 7];
             struct xt_level3_shape s =
                 xt_level3_of(xg_kind(op, XG_TYPE_D), form, sizes[(form + (int)r) % 4],
                              xt_level3_scalars[form % 3]);
@@ -203,6 +203,8 @@ static void test_faults(void)
                  {XG_KIND_HEMM + XG_TYPE_C, 1, 90, 140, 0, 1, 2, 1},
                  {XG_KIND_GEMMT + XG_TYPE_S, 3, 500, 500, 20, 2, 0, 1},
                  {XG_KIND_GEMMT + XG_TYPE_Z, 10, 300, 300, 20, 1, 1, 0.5},
+                 {XG_KIND_GEMV + XG_TYPE_S, 1, 1, 3000, 600, 2, 0, 1},
+                 {XG_KIND_GEMV + XG_TYPE_Z, 0, 700, 1, 600, 1, 1, 0.5},
                  {XG_KIND_GEMM_BATCH + XG_TYPE_S, 11, 400, 190, 60, 2, 0, 1},
                  {XG_KIND_GEMM_BATCH_STRIDED + XG_TYPE_Z, 7, 400, 90, 60, 1, 1, 0.5}};
     for (size_t which = 0; which < sizeof cases / sizeof cases[0]; which++)

@@ -44,6 +44,7 @@ build() {
     names="-Wl,--no-as-needed $tmp/libsetup.so -Wl,-rpath,$tmp $2 $link -lm"
     compile -O2 -DCALL_INT=int32_t -o "$tmp/level3-$1" "$srcdir/tests/preload/level3.c" $names
     compile -O2 -DCALL_INT=int32_t -DWITH_PRODUCTS -o "$tmp/products-$1" "$srcdir/tests/preload/level3.c" $names
+    compile -O2 -DCALL_INT=int32_t -o "$tmp/gemv-$1" "$srcdir/tests/preload/gemv.c" $names
     [ -z "$gemmt" ] ||
         compile -O2 -DCALL_INT=int32_t -DWITH_GEMMT=gemmt -o "$tmp/gemmt-$1" "$srcdir/tests/preload/level3.c" $names
     for each in "lapack $srcdir/tests/support/routines.c $srcdir/tests/support/spectra.c" squares; do
@@ -66,7 +67,7 @@ answers() {
     esac
     shift 2
     : >"$tmp/stats"
-    for program in "level3-$width edges" "products-$width edges" ${gemmt:+"gemmt-$width edges"} "lapack-$width 40" \
+    for program in "level3-$width edges" "products-$width edges" "gemv-$width" ${gemmt:+"gemmt-$width edges"} "lapack-$width 40" \
         "squares-$width"; do
         env XT_BEHIND="$behind" XT_GEMMT="${gemmt:+$tmp/libloops$width.so}" XT_WIDTH=$width \
             XGEMM_STATS=1 "$@" timeout -s KILL 300 "$tmp/"$program >"$tmp/out" 2>"$tmp/err" ||
