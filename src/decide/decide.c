@@ -49,9 +49,11 @@ static void load_of(enum xg_library_state library, struct xg_start *start)
 }
 
 /* Products that gain go on in most programs, so a part of a start's time pays for it. Routines are
- * often the only ones, and pay for all of it, as does a program whose last start was in vain. */
-static void price_starts(const struct xg_policy *policy, const struct xg_call *call,
-                         const struct xg_situation *now, const struct xg_decision *decision,
+ * often the only ones, and pay for all of it, as do a GEMV, which gains only once its matrix is
+ * there, and a program whose last start was in vain. */
+static void price_starts(const struct xg_policy *policy, const struct xg_conf *conf,
+                         const struct xg_call *call, const struct xg_situation *now,
+                         const struct xg_decision *decision,
                          struct xg_start starts[XG_RESOURCE_COUNT])
 {
     struct xg_start *gpu = &starts[XG_RESOURCE_GPU];
@@ -60,7 +62,7 @@ static void price_starts(const struct xg_policy *policy, const struct xg_call *c
                  : now->state == XG_ENGINE_STARTING ? XG_START_UNDER_WAY
                                                     : XG_START_COLD;
     gpu->price_s = call->routine ? gpu->takes_s : xg_policy_start_price_s(policy, decision);
-    if (policy->ledger.pays_in_full)
+    if (policy->ledger.pays_in_full || (call->problem && !xg_policy_may_send(conf, call->problem)))
         gpu->price_s = fmax(gpu->price_s, gpu->takes_s);
     const double cublas_s = policy->model.starts_s[XG_RESOURCE_CUBLAS];
     starts[XG_RESOURCE_CUBLAS] =
@@ -224,7 +226,7 @@ void xg_decide(struct xg_policy *policy, const struct xg_conf *conf, const struc
         return;
     xg_policy_see(policy, conf, call, now, decision);
     decision->needs = needs_of(policy, call);
-    price_starts(policy, call, now, decision, starts);
+    price_starts(policy, conf, call, now, decision, starts);
     const enum xg_start_state state = state_of(decision->needs, starts);
     if (is_fixed(conf, call, now, decision)) {
         if (conf->mode == XG_MODE_COMPARE && decision->place == XG_PLACE_GPU)

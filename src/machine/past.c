@@ -41,10 +41,11 @@ bool xg_past_holds(const struct xg_past *past, uint64_t machine, int64_t now_s)
 /* The resources that gain most in this run, less what their starts cost it. */
 static unsigned needs_of(const struct xg_past_run *run)
 {
+    const double share = run->promised ? XG_PAST_PROVED : XG_PAST_NEEDED;
     unsigned best = 0;
     double most_s = 0;
     for (unsigned set = 1; set < XG_RESOURCE_SETS; set++) {
-        double left_s = gain_of(run->gain_s, set) - XG_PAST_NEEDED * starts_s(set, run->takes_s);
+        double left_s = gain_of(run->gain_s, set) - share * starts_s(set, run->takes_s);
         if (left_s > most_s) {
             most_s = left_s;
             best = set;
@@ -84,7 +85,10 @@ void xg_past_learn(struct xg_past *past, const struct xg_past_run *run, int64_t 
         const double price_s = starts_s(needs, run->takes_s);
         past->needs = (uint8_t)needs;
         past->price_ms = milliseconds(price_s);
+        const uint32_t least_ms = (uint32_t)ceil(XG_PAST_NEEDED * past->price_ms);
         past->gain_ms = milliseconds(fmin(gain_of(run->gain_s, needs), BELIEVED * price_s));
+        if (past->gain_ms < least_ms)
+            past->gain_ms = least_ms;
         past->unproved = 0;
     } else if (run->promised && run->ended) {
         past->gain_ms /= 2;

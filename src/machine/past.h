@@ -48,9 +48,10 @@ struct xg_past_run {
 _Static_assert(sizeof(struct xg_past) == 64, "a file's record has no padding");
 
 /* Of the starts' time: what a gain must reach, because most of an early start passes beside
- * imports.
- */
+ * imports; and what a run that started early must have saved for the next one to do so too. With
+ * one figure a program whose gain is near it would start early in every second run. */
 #define XG_PAST_NEEDED 0.5
+#define XG_PAST_PROVED 0.25
 
 /* A record is believed for so many days after its last run. */
 enum { XG_PAST_DAYS = 180, XG_PAST_DAY_S = 86400 };
@@ -76,9 +77,9 @@ bool xg_past_is_vain(const struct xg_past *past);
 
 /*
  * Learns from a run, when it has shown a gain or ends. The gain is kept up to twice the
- * starts' time and halved by each run that took the promise in vain, so a program that no longer
- * gains is believed three times more at most. Until a run has gained, or started in vain, the
- * record is empty: its price is 0.
+ * starts' time and halved by each run that took the promise and saved less than a quarter of that,
+ * so a program that no longer gains is believed three times more at most. Until a run has gained,
+ * or started in vain, the record is empty: its price is 0.
  */
 void xg_past_learn(struct xg_past *past, const struct xg_past_run *run, int64_t now_s);
 

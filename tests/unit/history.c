@@ -179,8 +179,13 @@ static void test_vain(void)
     xg_past_learn(&past, &good, TODAY);
     XT_CHECK(!xg_past_is_vain(&past) && xg_past_promise(&past) == GPU, "it gains");
     run.promised = true;
+    for (int i = 0; i < 9; i++)
+        xg_past_learn(&past, &run, TODAY);
+    XT_CHECK(xg_past_promise(&past) == GPU, "less than half of a start, but it goes on to gain");
+    run.gain_s[GPU] = 0.06;
     xg_past_learn(&past, &run, TODAY);
-    XT_CHECK(!xg_past_is_vain(&past) && past.gain_ms == 250, "half as much is believed");
+    XT_CHECK(!xg_past_is_vain(&past) && !xg_past_promise(&past) && past.gain_ms == 62,
+             "half as much is believed");
     run.promised = false;
     run.gain_s[GPU] = -0.2;
     xg_past_learn(&past, &run, TODAY);

@@ -490,6 +490,9 @@ static void test_gemv(void)
             observe(&call, &decision, decision.cpu_s);
         } while (++calls < 1000 && !decision.start);
         XT_CHECK((calls < 1000) == (unchanged > 0), "%d calls", calls);
+        XT_CHECK(!unchanged ||
+                     policy.ledger.missed_s[GPU] >= policy.model.starts_s[XG_RESOURCE_GPU],
+                 "it pays in full");
     }
 }
 
