@@ -144,8 +144,8 @@ static void print_estimate(const char *asked, const struct calls *calls, int pro
         }
     puts("\n\"faster\": times as fast. Starts of the GPU are included; in later runs they pass\n"
          "while the program loads its libraries. The last column is of later runs. LAPACK is\n"
-         "computed with cuSOLVER. Where GPUs show equal times, the rest of the program is the\n"
-         "limit.");
+         "computed with cuSOLVER. Operands that stay on the GPU, as in a loop of A @ x, are not\n"
+         "predicted. Where GPUs show equal times, the rest of the program is the limit.");
     if (calls->dropped)
         printf("%llu further calls are not in the prediction, which has the first %d.\n",
                (unsigned long long)calls->dropped, XG_TAPE_CALLS);

@@ -172,7 +172,8 @@ static const struct xg_setting settings[] = {
      .accepts = "on|off",
      .help =
          "on: what a program gains is remembered in the user's cache folder (no names), and the "
-         "GPU starts for it when its BLAS is loaded; off: nothing is read or written."},
+         "GPU starts for it when its BLAS is loaded; off: nothing starts early, and nothing is "
+         "written."},
     {.name = "XGEMM_RESIDENT",
      .kind = XG_SETTING_CHOICE,
      .offset = FIELD(resident),
