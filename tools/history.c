@@ -71,20 +71,22 @@ static void explain(const struct xg_past *past)
         puts(
             "A run changed its settings (XGEMM_*, CUDA_*) after it had loaded its BLAS, so nothing "
             "starts early until --forget.");
+    else if (xg_past_is_vain(past))
+        printf("Its last start was in vain: the GPU would have saved %.2f s, and the start takes "
+               "%.2f s. So nothing starts early, and the next start waits until as much was "
+               "missed.\n",
+               gain_s, price_s);
     else if (xg_past_promise(past))
         printf("A ready GPU is believed to save at least %.2f s, and the starts take %.2f s, "
                "mostly beside imports: they begin when its BLAS is loaded.\n",
                gain_s, price_s);
     else
         printf("A ready GPU is believed to save %.2f s, and the starts take %.2f s: %s, so nothing "
-               "starts early.%s\n",
+               "starts early.\n",
                gain_s, price_s,
                gain_s < XG_PAST_NEEDED * price_s
                    ? "less than half of it"
-                   : "but runs that started early did not tell how they ended",
-               xg_past_is_vain(past) ? " Its last start was in vain: the next one waits until as "
-                                       "much was missed."
-                                     : "");
+                   : "but runs that started early did not tell how they ended");
 }
 
 static int list(const struct xg_history *history)

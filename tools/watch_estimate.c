@@ -121,7 +121,8 @@ static bool print_gpu(const struct gpu *gpu, const struct calls *calls, double p
     /* A program that gains less is promised nothing, and a start in vain is not repeated. */
     if (later.saved_s < XG_PAST_NEEDED * later.starts_s || later.saved_s <= first.saved_s)
         later = first;
-    later.saved_s = fmax(later.saved_s, 0.0);
+    if (later.saved_s <= 0.0)
+        later = (struct forecast){0};
     printf("%-11s", gpu->name);
     print_times("", fmax(plain_s - first.saved_s, 0.001), plain_s);
     print_times("   ", fmax(plain_s - later.saved_s, 0.001), plain_s);

@@ -53,16 +53,17 @@ static void load_of(enum xg_library_state library, struct xg_start *start)
  * there, and a program whose last start was in vain. */
 static void price_starts(const struct xg_policy *policy, const struct xg_conf *conf,
                          const struct xg_call *call, const struct xg_situation *now,
-                         const struct xg_decision *decision,
-                         struct xg_start starts[XG_RESOURCE_COUNT])
+                         struct xg_decision *decision, struct xg_start starts[XG_RESOURCE_COUNT])
 {
     struct xg_start *gpu = &starts[XG_RESOURCE_GPU];
     *gpu = (struct xg_start){.takes_s = policy->model.starts_s[XG_RESOURCE_GPU]};
     gpu->state = now->state == XG_ENGINE_READY      ? XG_START_READY
                  : now->state == XG_ENGINE_STARTING ? XG_START_UNDER_WAY
                                                     : XG_START_COLD;
+    decision->in_full =
+        call->routine || policy->ledger.pays_in_full || !xg_policy_may_send(conf, call->problem);
     gpu->price_s = call->routine ? gpu->takes_s : xg_policy_start_price_s(policy, decision);
-    if (policy->ledger.pays_in_full || (call->problem && !xg_policy_may_send(conf, call->problem)))
+    if (decision->in_full)
         gpu->price_s = fmax(gpu->price_s, gpu->takes_s);
     const double cublas_s = policy->model.starts_s[XG_RESOURCE_CUBLAS];
     starts[XG_RESOURCE_CUBLAS] =
@@ -148,6 +149,7 @@ static void decide_before(struct xg_policy *policy, const struct xg_conf *conf,
                                         .gpu_s = decision->gpu_s,
                                         .now_s = now->now_s,
                                         .promised = now->promised,
+                                        .in_full = decision->in_full,
                                         .waits_never = decision->crowded || !sends};
     const struct xg_ledger_answer answer = xg_ledger_ask(&policy->ledger, starts, &asks);
     decision->earns = true;
@@ -269,7 +271,7 @@ void xg_decide_observe(struct xg_policy *policy, enum xg_side side, const struct
 {
     xg_policy_observe(policy, side, call, decision, seconds, now_s);
     if (side == XG_SIDE_CPU && decision->earns && seconds > 0.0 && isfinite(seconds)) {
-        xg_ledger_miss(&policy->ledger, decision->needs,
+        xg_ledger_miss(&policy->ledger, decision->needs, decision->in_full,
                        saved_s(fmin(seconds, decision->cpu_s), decision));
         policy->ledger.cpu_s += fmin(seconds, XG_TUNING_STOPPED * decision->cpu_s);
         policy->ledger.cpu_model_s += decision->model_s[XG_SIDE_CPU];

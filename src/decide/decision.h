@@ -57,6 +57,7 @@ struct xg_decision {
     bool wait;           /* place is the GPU (or both): wait until all of this is ready */
     double start_s;      /* at most so long for each */
     bool earns;          /* its time on the CPU is counted toward a start */
+    bool in_full;        /* toward all that the start takes */
     bool decomposes;     /* of GELSD and GELSS: the GPU also computes R's singular values */
     int cpu_threads;     /* of a product: threads on the CPU, as far as known */
     int stage_threads;   /* on the GPU: threads that may stage it, at least 1 */

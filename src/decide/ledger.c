@@ -22,12 +22,12 @@ static double remaining_s(struct xg_ledger *ledger, int resource, const struct x
 }
 
 /* What calls have missed that needed no more than this call, and something that is still cold. */
-static double paid_s(const struct xg_ledger *ledger, unsigned needs, unsigned cold)
+static double paid_s(const struct xg_ledger *ledger, unsigned needs, unsigned cold, bool in_full)
 {
     double paid = 0;
     for (unsigned set = 0; set < XG_RESOURCE_SETS; set++)
         if (!(set & ~needs) && set & cold)
-            paid += ledger->missed_s[set];
+            paid += ledger->missed_s[set] - (in_full ? 0 : ledger->whole_s[set]);
     return paid;
 }
 
@@ -52,7 +52,8 @@ struct xg_ledger_answer xg_ledger_ask(struct xg_ledger *ledger,
     const double done_s = wait_s + call->gpu_s;
     const double alone_s = call->waits_never ? HUGE_VAL : done_s - XG_TUNING_SURE * cpu_s;
     unpaid = cold & ~call->promised;
-    answer.earning = unpaid && paid_s(ledger, call->needs, unpaid) < fmin(price_s, alone_s);
+    answer.earning =
+        unpaid && paid_s(ledger, call->needs, unpaid, call->in_full) < fmin(price_s, alone_s);
     if (answer.earning)
         return answer;
     /* A start that is due begins in any case; the call then takes the cheaper way. */
@@ -66,10 +67,12 @@ struct xg_ledger_answer xg_ledger_ask(struct xg_ledger *ledger,
     return answer;
 }
 
-void xg_ledger_miss(struct xg_ledger *ledger, unsigned needs, double saved_s)
+void xg_ledger_miss(struct xg_ledger *ledger, unsigned needs, bool in_full, double saved_s)
 {
-    if (saved_s > 0)
-        ledger->missed_s[needs] += saved_s;
+    if (!(saved_s > 0))
+        return;
+    ledger->missed_s[needs] += saved_s;
+    ledger->whole_s[needs] += in_full ? saved_s : 0;
 }
 
 void xg_ledger_save(struct xg_ledger *ledger, unsigned needs, double saved_s)

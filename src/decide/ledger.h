@@ -25,6 +25,7 @@ struct xg_start {
 /* All zeros: a new process. */
 struct xg_ledger {
     double missed_s[XG_RESOURCE_SETS]; /* by what the calls needed */
+    double whole_s[XG_RESOURCE_SETS];  /* of that: of calls that pay for a start in full */
     double saved_s[XG_RESOURCE_SETS];  /* the same of calls that ran on the GPU */
     double cpu_s, cpu_model_s; /* of calls that missed: their time on the CPU, and the model's */
     double cpu_ratio;          /* the first to the second in an earlier run; 0: not known */
@@ -38,7 +39,8 @@ struct xg_ledger_call {
     double cpu_s, gpu_s; /* predicted */
     double now_s;        /* of one monotonic clock, above 0 */
     unsigned promised;   /* a set of resources: earlier runs of the program paid for them */
-    bool waits_never;    /* its thread is one of many that fill the cores */
+    bool in_full; /* it pays for all that a start takes, and others do not spend what it missed */
+    bool waits_never; /* its thread is one of many that fill the cores */
 };
 
 struct xg_ledger_answer {
@@ -62,8 +64,9 @@ struct xg_ledger_answer xg_ledger_ask(struct xg_ledger *ledger,
                                       const struct xg_start starts[XG_RESOURCE_COUNT],
                                       const struct xg_ledger_call *call);
 
-/* A call that needed this set has ended on the CPU; the GPU would have saved so many seconds. */
-void xg_ledger_miss(struct xg_ledger *ledger, unsigned needs, double saved_s);
+/* A call that needed this set, and would have paid in full, has ended on the CPU; the GPU would
+ * have saved so many seconds. */
+void xg_ledger_miss(struct xg_ledger *ledger, unsigned needs, bool in_full, double saved_s);
 
 /* A call that needed this set has ended on the GPU, which saved so many seconds; negative: lost. */
 void xg_ledger_save(struct xg_ledger *ledger, unsigned needs, double saved_s);

@@ -66,7 +66,7 @@ static void predict_gains(struct xg_policy *policy, const struct xg_conf *conf,
                           const struct xg_problem *problem, struct xg_decision *decision)
 {
     struct xg_problem all = *problem;
-    const bool sends = xg_conf_insists(conf), chooses = problem->op != XG_OP_GEMV;
+    const bool insists = xg_conf_insists(conf), chooses = problem->op != XG_OP_GEMV;
     if (!problem->unchanged[0] && !problem->unchanged[1])
         return;
     for (int b = 0; b < 2; b++) {
@@ -79,9 +79,9 @@ static void predict_gains(struct xg_policy *policy, const struct xg_conf *conf,
             as.held[b] = held * xg_problem_travel_elems(&as, b);
             gpu_s[held] = route_seconds(policy, conf, &as, decision);
         }
-        const double else_s = sends     ? gpu_s[0]
-                              : chooses ? fmin(decision->cpu_s, gpu_s[0])
-                                        : decision->cpu_s;
+        double else_s = insists ? gpu_s[0] : decision->cpu_s;
+        if (chooses)
+            else_s = fmin(else_s, gpu_s[0]);
         decision->held_gain_s[b] = fmax(0.0, else_s - gpu_s[1]);
         if (xg_policy_may_leave(conf, problem, decision, b))
             all.held[b] = as.held[b];
@@ -126,7 +126,7 @@ bool xg_policy_is_settled(const struct xg_policy *policy, const struct xg_conf *
                           const struct xg_call *call, const struct xg_decision *decision)
 {
     const struct xg_feedback *feedback = &policy->feedback;
-    if (call->problem && call->problem->op == XG_OP_GEMV && xg_conf_keeps(conf) &&
+    if (call->problem && call->problem->op == XG_OP_GEMV && call->problem->resident &&
         !decision->crowded)
         return false;
     return call->problem && !conf->reproducible && decision->cpu_s < XG_TUNING_SETTLED_S &&

@@ -30,7 +30,7 @@ void xg_policy_choose(struct xg_policy *policy, const struct xg_conf *conf,
  * Whether the next calls of a shape that stays on the CPU need no decision. A decision takes time
  * that shows in short calls, so they must be short, their time known, and the GPU must not be worth
  * a trial: it is not ready, or its time is known too, or it is far behind. A GEMV is not settled
- * where matrices may stay on the device, because each call is a sight of its matrix, of which the
+ * where its matrix may stay on the device, because each call is a sight of its matrix, of which the
  * shape says nothing. In reproducible mode every call decides for itself.
  */
 bool xg_policy_is_settled(const struct xg_policy *policy, const struct xg_conf *conf, bool ready,

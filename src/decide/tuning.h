@@ -19,9 +19,10 @@
  * policy, feedback. */
 #define XG_TUNING_FLOOR_LEAST_MNK 32768.0
 
-/* Bytes of a GEMV's matrix. Sixteen cores read 16 MiB in 0.1 ms (OpenBLAS), a GPU that has it
- * takes 0.05 ms, and a look at it takes some microseconds. Tests: operations in tests/engine. */
-#define XG_TUNING_FLOOR_BYTES 16777216.0
+/* Bytes of a GEMV's matrix. Sixteen cores read 32 MiB in 0.2 ms (OpenBLAS), a GPU that has it takes
+ * 0.07 ms, and a look at it, 64 numbers from all over it, 8 us. Tests: operations in tests/engine.
+ */
+#define XG_TUNING_FLOOR_BYTES 33554432.0
 
 /* A call that goes to the GPU only to leave an operand there may lose what so many later uses gain,
  * and at most as many as have found it unchanged. Tests: programs. */

@@ -317,8 +317,10 @@ static void start(const struct xg_conf *conf)
     atomic_store(&engine_used, status == XG_OK);
     set_state_locked(status == XG_OK ? XG_ENGINE_READY : again ? XG_ENGINE_COLD : XG_ENGINE_NONE);
     pthread_mutex_unlock(&engine.lock);
-    if (status != XG_OK)
+    if (status != XG_OK) {
+        xg_remembered_start_fails();
         return;
+    }
     xg_log(XG_LOG_INFO, "the GPU started in %.3f s", took_s);
     xg_remembered_start_took(conf, XG_RESOURCE_GPU, took_s);
     open_others(conf, ordinals + taken, count - taken, threads);

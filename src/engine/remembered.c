@@ -203,10 +203,10 @@ void xg_remembered_at_call(const struct xg_conf *conf)
 
 static void begin_note(const double takes_s[XG_RESOURCE_COUNT])
 {
+    const double share = xg_remembered_promise() ? XG_PAST_PROVED : XG_PAST_NEEDED;
     for (int i = 0; i < XG_RESOURCE_COUNT; i++)
         atomic_store(&run.takes_us[i], (int64_t)(1e6 * takes_s[i]));
-    atomic_store(&run.due_us, (int64_t)(1e6 * XG_PAST_NEEDED * takes_s[XG_RESOURCE_GPU]));
-    atomic_store(&run.first_us, (int64_t)(1e6 * passed_s()));
+    atomic_store(&run.due_us, (int64_t)(1e6 * share * takes_s[XG_RESOURCE_GPU]));
 }
 
 void xg_remembered_note(const struct xg_ledger *ledger, const double takes_s[XG_RESOURCE_COUNT])
@@ -221,10 +221,12 @@ void xg_remembered_note(const struct xg_ledger *ledger, const double takes_s[XG_
         all_s += gain_s;
         saved_s += ledger->saved_s[set];
     }
+    if (!atomic_load_explicit(&run.takes_us[XG_RESOURCE_GPU], memory_order_relaxed))
+        begin_note(takes_s);
     if (!(all_s > 0))
         return;
     if (!atomic_load_explicit(&run.all_us, memory_order_relaxed))
-        begin_note(takes_s);
+        atomic_store(&run.first_us, (int64_t)(1e6 * passed_s()));
     atomic_store_explicit(&run.all_us, (int64_t)(1e6 * all_s) + 1, memory_order_relaxed);
     atomic_store_explicit(&run.saved_us, (int64_t)(1e6 * saved_s), memory_order_relaxed);
     atomic_store_explicit(&run.cpu_us, (int64_t)(1e6 * ledger->cpu_s), memory_order_relaxed);
@@ -321,6 +323,11 @@ void xg_remembered_end(void)
 void xg_remembered_start_begins(void)
 {
     atomic_store(&gpu_started, true);
+}
+
+void xg_remembered_start_fails(void)
+{
+    atomic_store(&gpu_started, false);
 }
 
 void xg_remembered_starts(const struct xg_conf *conf, double takes_s[XG_RESOURCE_COUNT])

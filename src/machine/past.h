@@ -69,6 +69,8 @@ unsigned xg_past_promise(const struct xg_past *past);
 /* The time of its calls on the CPU to the model's, in its last run without a promise; 1/4 to 4.
  * Each run with one believes a quarter less of it. */
 double xg_past_cpu_ratio(const struct xg_past *past);
+
+/* Notes that a run takes the promise. */
 void xg_past_take(struct xg_past *past, int64_t now_s);
 
 /* Whether the last run without a promise started the GPU and gained too little: the next one starts
@@ -77,7 +79,8 @@ bool xg_past_is_vain(const struct xg_past *past);
 
 /*
  * Learns from a run, when it has shown a gain or ends. The gain is kept up to twice the
- * starts' time and halved by each run that took the promise and saved less than a quarter of that,
+ * starts' time and halved by each run that took the promise and saved less than a
+ * quarter of that time,
  * so a program that no longer gains is believed three times more at most. Until a run has gained,
  * or started in vain, the record is empty: its price is 0.
  */

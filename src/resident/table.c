@@ -105,11 +105,16 @@ struct xg_table_entry *xg_table_add(struct xg_table *table, const struct xg_tabl
     return entry;
 }
 
+/* In sights. */
+enum { LATELY = 16 * XG_TABLE_ENTRIES };
+
 struct xg_table_entry *xg_table_oldest(struct xg_table *table)
 {
-    struct xg_table_entry *oldest[2] = {NULL, NULL}; /* without a copy, and with one */
+    struct xg_table_entry *oldest[2] = {NULL, NULL}; /* [1]: with a copy that was seen of late */
     for (int i = 0; i < XG_TABLE_ENTRIES; i++) {
-        struct xg_table_entry *entry = &table->entries[i], **of = &oldest[!!entry->copy];
+        struct xg_table_entry *entry = &table->entries[i];
+        const bool stays = entry->copy && table->sights - entry->seen < LATELY;
+        struct xg_table_entry **of = &oldest[stays];
         if (table->hashes[i] && !(entry->copy && entry->copy->users) &&
             (!*of || entry->seen < (*of)->seen))
             *of = entry;

@@ -95,7 +95,7 @@ static void gemv_floor(double least_bytes)
 
 static void gemv_small(void)
 {
-    gemv_floor(16 << 20);
+    gemv_floor(32 << 20);
 }
 
 static void gemv_none(void)

@@ -37,30 +37,46 @@ static void test_passed_time(void)
         XT_CHECK(ask(GPU | CUSOLVER, 0.8, 0.1).earning, "no call has ended");
     struct xg_ledger_answer one = ask(GPU | CUSOLVER, 1.1, 0.1);
     XT_CHECK(one.start && one.wait, "this call alone pays for both");
-    xg_ledger_miss(&ledger, GPU | CUSOLVER, 0.53);
+    xg_ledger_miss(&ledger, GPU | CUSOLVER, false, 0.53);
     XT_CHECK(ask(GPU | CUSOLVER, 0.1, 0.01).earning, "0.53 s of 0.6, less 0.07 for this call");
-    xg_ledger_miss(&ledger, GPU | CUSOLVER, 0.02);
+    xg_ledger_miss(&ledger, GPU | CUSOLVER, false, 0.02);
     one = ask(GPU | CUSOLVER, 0.1, 0.01);
     XT_CHECK(one.start && !one.wait && !one.earning, "begins beside a short call");
     XT_CHECK(ask(GPU | CUSOLVER, 0.5, 0.01).wait, "a call that it would slow down by more waits");
     XT_CHECK(isfinite(ask(GPU, 0.1, NAN).most_s) && !ask(GPU, 0.1, NAN).wait, "NaN");
 }
 
+/* What calls missed that pay in full, others do not spend; they spend what others missed. */
+static void test_in_full(void)
+{
+    struct xg_ledger_call full = {
+        .needs = GPU, .cpu_s = 0.002, .gpu_s = 0.0002, .now_s = 2, .in_full = true};
+    begin();
+    starts[XG_RESOURCE_GPU].price_s = 0.1;
+    xg_ledger_miss(&ledger, GPU, true, 0.3);
+    XT_CHECK(ask(GPU, 0.1, 0.01).earning, "theirs is not spent");
+    xg_ledger_miss(&ledger, GPU, false, 0.11);
+    starts[XG_RESOURCE_GPU].price_s = 0.4;
+    XT_CHECK(xg_ledger_ask(&ledger, starts, &full).start, "0.41 s of 0.4");
+    starts[XG_RESOURCE_GPU].price_s = 0.1;
+    XT_CHECK(ask(GPU, 0.1, 0.01).start, "0.11 s of 0.1");
+}
+
 /* Each set pays for what its calls lacked. */
 static void test_sets(void)
 {
     begin();
-    xg_ledger_miss(&ledger, GPU | CUSOLVER, 10);
+    xg_ledger_miss(&ledger, GPU | CUSOLVER, false, 10);
     XT_CHECK(ask(GPU, 0.1, 0.01).earning, "routines do not pay for products");
-    xg_ledger_miss(&ledger, GPU, 0.5);
+    xg_ledger_miss(&ledger, GPU, false, 0.5);
     XT_CHECK(ask(GPU, 0.1, 0.01).start, "products do");
     begin();
-    xg_ledger_miss(&ledger, GPU, 0.7);
+    xg_ledger_miss(&ledger, GPU, false, 0.7);
     XT_CHECK(ask(GPU | CUSOLVER, 0.1, 0.01).start, "products pay for routines' driver");
     starts[XG_RESOURCE_GPU].state = XG_START_READY;
     XT_CHECK(ask(GPU | CUSOLVER, 0.1, 0.01).earning, "but not for cuSOLVER");
     XT_CHECK(ask(GPU | CUBLAS, 0.01, 0.001).earning, "nor for cuBLAS");
-    xg_ledger_miss(&ledger, GPU | CUBLAS, 0.02);
+    xg_ledger_miss(&ledger, GPU | CUBLAS, false, 0.02);
     XT_CHECK(ask(GPU | CUBLAS, 0.01, 0.001).start, "which costs little");
     struct xg_ledger_call crowd = {.needs = GPU | CUBLAS, .cpu_s = 9, .now_s = 2};
     crowd.waits_never = true;
@@ -98,7 +114,7 @@ static void test_hang(void)
                 starts[XG_RESOURCE_GPU].state = XG_START_UNDER_WAY;
             waited_s += answer.wait ? answer.most_s : 0;
             now_s += cpu_s[i] + (answer.wait ? answer.most_s + 1e-6 : 0);
-            xg_ledger_miss(&ledger, GPU, cpu_s[i]);
+            xg_ledger_miss(&ledger, GPU, false, cpu_s[i]);
         }
         XT_CHECK_LE(waited_s, fmax(3 * 0.4, cpu_s[i]) + 1e-9, "calls of %g s", cpu_s[i]);
     }
@@ -172,7 +188,7 @@ static void call(struct machine *machine, unsigned needs, double cpu_s, double g
     }
     now_s += answer.wait ? answer.most_s : 0;
     compute(machine, cpu_s);
-    xg_ledger_miss(&ledger, needs, cpu_s - gpu_s);
+    xg_ledger_miss(&ledger, needs, false, cpu_s - gpu_s);
 }
 
 /*
@@ -219,7 +235,7 @@ static void test_memory(void)
     call.cpu_s = 0.1;
     call.promised = GPU;
     XT_CHECK(xg_ledger_ask(&ledger, starts, &call).earning, "cuSOLVER is not promised");
-    xg_ledger_miss(&ledger, GPU | CUSOLVER, 0.21);
+    xg_ledger_miss(&ledger, GPU | CUSOLVER, false, 0.21);
     XT_CHECK(xg_ledger_ask(&ledger, starts, &call).start, "cuSOLVER's own price is 0.2 s");
 }
 
@@ -227,6 +243,7 @@ int main(void)
 {
     test_memory();
     test_passed_time();
+    test_in_full();
     test_sets();
     test_rest();
     test_hang();

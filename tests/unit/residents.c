@@ -74,6 +74,13 @@ static void test_entries(void)
             xg_table_remove(&table, &table.entries[i]);
     copy = xg_table_copy_add(&table, oldest);
     XT_CHECK(xg_table_oldest(&table) == oldest);
+    key.rows++;
+    struct xg_table_entry *other = add(&key);
+    XT_CHECK(xg_table_oldest(&table) == other, "a copy that was seen of late stays");
+    for (int i = 0; i < 100 * XG_TABLE_ENTRIES; i++)
+        xg_table_find(&table, &key);
+    XT_CHECK(xg_table_oldest(&table) == oldest, "but not for ever");
+    xg_table_remove(&table, other);
     copy->users = 1;
     XT_CHECK(!xg_table_oldest(&table));
     xg_table_copy_remove(oldest);
