@@ -80,9 +80,8 @@ bool xg_past_is_vain(const struct xg_past *past);
 /*
  * Learns from a run, when it has shown a gain or ends. The gain is kept up to twice the
  * starts' time and halved by each run that took the promise and saved less than a
- * quarter of that time,
- * so a program that no longer gains is believed three times more at most. Until a run has gained,
- * or started in vain, the record is empty: its price is 0.
+ * quarter of that time, so a program that no longer gains is believed three times more at most.
+ * Until a run has gained, or started in vain, the record is empty: its price is 0.
  */
 void xg_past_learn(struct xg_past *past, const struct xg_past_run *run, int64_t now_s);
 

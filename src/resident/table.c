@@ -105,12 +105,12 @@ struct xg_table_entry *xg_table_add(struct xg_table *table, const struct xg_tabl
     return entry;
 }
 
-/* In sights. */
+/* Sights: a copy that was used in the last of them stays. */
 enum { LATELY = 16 * XG_TABLE_ENTRIES };
 
 struct xg_table_entry *xg_table_oldest(struct xg_table *table)
 {
-    struct xg_table_entry *oldest[2] = {NULL, NULL}; /* [1]: with a copy that was seen of late */
+    struct xg_table_entry *oldest[2] = {NULL, NULL}; /* [1]: with a copy that was used recently */
     for (int i = 0; i < XG_TABLE_ENTRIES; i++) {
         struct xg_table_entry *entry = &table->entries[i];
         const bool stays = entry->copy && table->sights - entry->seen < LATELY;

@@ -76,7 +76,7 @@ static void test_entries(void)
     XT_CHECK(xg_table_oldest(&table) == oldest);
     key.rows++;
     struct xg_table_entry *other = add(&key);
-    XT_CHECK(xg_table_oldest(&table) == other, "a copy that was seen of late stays");
+    XT_CHECK(xg_table_oldest(&table) == other, "a copy that was used recently stays");
     for (int i = 0; i < 100 * XG_TABLE_ENTRIES; i++)
         xg_table_find(&table, &key);
     XT_CHECK(xg_table_oldest(&table) == oldest, "but not for ever");
