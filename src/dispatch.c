@@ -243,7 +243,7 @@ static bool find_held(const struct xg_conf *conf, struct xg_shelter *shelter,
         close_shelter(shelter) || (state == XG_ENGINE_COLD && !may_have_device()))
         return false;
     *copy = *problem;
-    xg_resident_look(held, copy);
+    xg_resident_look(held, copy, xg_remembered_promise());
     return copy->resident != NULL;
 }
 

@@ -118,9 +118,9 @@ struct xg_problem {
     struct xg_resident_call *resident; /* the operands that stay there (resident/); NULL: none */
     /* Of that call's A and B: in how many uses up to this one they were unchanged, 0 if in too few;
      * and the credit that is left if this use takes them to the device to stay; -INFINITY: they
-     * cannot. */
+     * cannot. Negative: not yet, but this much more may be lent. */
     int unchanged[2];
-    double spare_s[2];
+    double spare_s[2], loan_s;
 };
 
 /*

@@ -44,13 +44,20 @@ static double route_seconds(struct xg_policy *policy, const struct xg_conf *conf
                                           &policy->recent, &route);
 }
 
-bool xg_policy_may_leave(const struct xg_conf *conf, const struct xg_problem *problem,
-                         const struct xg_decision *decision, bool b)
+/* The same with so much more credit. */
+static bool may_leave(const struct xg_conf *conf, const struct xg_problem *problem,
+                      const struct xg_decision *decision, bool b, double more_s)
 {
     const double extra_s = fmax(0.0, decision->gpu_s - decision->cpu_s);
     return problem->unchanged[b] > 0 && xg_conf_keeps(conf) && !decision->crowded &&
-           extra_s <= problem->spare_s[b] &&
+           extra_s <= problem->spare_s[b] + more_s &&
            extra_s <= fmin(problem->unchanged[b], XG_TUNING_USES) * decision->held_gain_s[b];
+}
+
+bool xg_policy_may_leave(const struct xg_conf *conf, const struct xg_problem *problem,
+                         const struct xg_decision *decision, bool b)
+{
+    return may_leave(conf, problem, decision, b, 0.0);
 }
 
 bool xg_policy_may_send(const struct xg_conf *conf, const struct xg_problem *problem)
@@ -61,7 +68,8 @@ bool xg_policy_may_send(const struct xg_conf *conf, const struct xg_problem *pro
 }
 
 /* What a GPU that holds all of an unchanged operand saves, compared with the side that would be
- * chosen, and what one that holds both saves of its own time. */
+ * chosen, and what one that holds both saves of its own time, once all credit is lent: a program
+ * shows by its first calls what it would gain, though most of them may be over by then. */
 static void predict_gains(struct xg_policy *policy, const struct xg_conf *conf,
                           const struct xg_problem *problem, struct xg_decision *decision)
 {
@@ -83,7 +91,7 @@ static void predict_gains(struct xg_policy *policy, const struct xg_conf *conf,
         if (chooses)
             else_s = fmin(else_s, gpu_s[0]);
         decision->held_gain_s[b] = fmax(0.0, else_s - gpu_s[1]);
-        if (xg_policy_may_leave(conf, problem, decision, b))
+        if (may_leave(conf, problem, decision, b, problem->loan_s))
             all.held[b] = as.held[b];
     }
     decision->unsent_s = fmax(0.0, decision->gpu_s - route_seconds(policy, conf, &all, decision));

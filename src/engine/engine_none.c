@@ -97,9 +97,9 @@ enum xg_status xg_engine_compute(const struct xg_call *call, const struct xg_con
 }
 
 /* Nothing can stay on a device: no call is looked at, because the engine is never ready. */
-void xg_resident_look(struct xg_resident_call *call, struct xg_problem *problem)
+void xg_resident_look(struct xg_resident_call *call, struct xg_problem *problem, bool trusted)
 {
-    (void)call, (void)problem;
+    (void)call, (void)problem, (void)trusted;
 }
 
 void xg_resident_settle(struct xg_resident_call *call, const double gain_s[2], bool on_gpu)

@@ -79,15 +79,23 @@ static enum xg_credit_advice use_kept(struct xg_credit *credit, struct xg_credit
     return drop(credit, item, item->earned_s < item->miss_s + item->arm_s);
 }
 
-/* A quarter of what keeping an unchanged operand would have saved, up to a limit in all: without
- * it, a program whose calls are short would never begin. */
-static void lend(struct xg_credit *credit, double gain_s)
+double xg_credit_loan_s(const struct xg_credit *credit)
 {
-    const double loan_s = fmin(XG_CREDIT_OF_FORGONE * gain_s, XG_CREDIT_LOAN_S - credit->lent_s);
+    return fmax(0.0, XG_CREDIT_LOAN_S - credit->lent_s);
+}
+
+static void lend(struct xg_credit *credit, double most_s)
+{
+    const double loan_s = fmin(most_s, xg_credit_loan_s(credit));
     if (loan_s > 0.0) {
         credit->lent_s += loan_s;
         credit->have_s += loan_s;
     }
+}
+
+void xg_credit_trust(struct xg_credit *credit)
+{
+    lend(credit, XG_CREDIT_LOAN_S);
 }
 
 /* Of an operand that is not kept: by its fingerprint, its mapping, or its scout. */
@@ -102,17 +110,31 @@ int xg_credit_unchanged(const struct xg_credit_item *item, const struct xg_credi
     return item->armed || proved ? item->run + 1 : 0;
 }
 
-static double spare_s(const struct xg_credit *credit, const struct xg_credit_item *item)
+/* What is left if this share of its pages is armed. */
+static double spare_s(const struct xg_credit *credit, const struct xg_credit_item *item,
+                      double share)
 {
     return credit->have_s - credit->risk_s -
-           (1.0 + XG_CREDIT_SHARE) * (item->arm_s + item->miss_s + item->disarm_s);
+           share * (item->arm_s + item->miss_s + item->disarm_s);
+}
+
+static double spare_of_all_s(const struct xg_credit *credit, const struct xg_credit_item *item)
+{
+    return spare_s(credit, item, 1.0 + XG_CREDIT_SHARE);
+}
+
+/* The credit covers the scout now, and would cover all pages once all is lent. */
+static bool may_scout(const struct xg_credit *credit, const struct xg_credit_item *item)
+{
+    return spare_s(credit, item, XG_CREDIT_SHARE) >= 0.0 &&
+           spare_of_all_s(credit, item) + xg_credit_loan_s(credit) >= 0.0;
 }
 
 double xg_credit_spare_s(const struct xg_credit *credit, const struct xg_credit_item *item,
                          const struct xg_credit_sight *sight)
 {
     const bool due = item->scouted && xg_credit_unchanged(item, sight) > 0;
-    return due ? spare_s(credit, item) : -INFINITY;
+    return due ? spare_of_all_s(credit, item) : -INFINITY;
 }
 
 static enum xg_credit_advice use_other(struct xg_credit *credit, struct xg_credit_item *item,
@@ -129,11 +151,13 @@ static enum xg_credit_advice use_other(struct xg_credit *credit, struct xg_credi
     item->run = changed ? 0 : item->run + 1;
     if (changed)
         set_state(credit, item, false, false, 0.0);
-    if (item->run >= XG_CREDIT_NEED)
-        lend(credit, sight->gain_s);
-    if (item->run < need_of(item) || !(spare_s(credit, item) >= 0.0))
+    if (item->run >= XG_CREDIT_NEED) /* or a program whose calls are short would never begin */
+        lend(credit, XG_CREDIT_OF_FORGONE * sight->gain_s);
+    if (item->run < need_of(item))
         return XG_CREDIT_STAY;
-    return item->scouted ? XG_CREDIT_ARM : XG_CREDIT_SCOUT;
+    if (item->scouted)
+        return spare_of_all_s(credit, item) >= 0.0 ? XG_CREDIT_ARM : XG_CREDIT_STAY;
+    return may_scout(credit, item) ? XG_CREDIT_SCOUT : XG_CREDIT_STAY;
 }
 
 enum xg_credit_advice xg_credit_use(struct xg_credit *credit, struct xg_credit_item *item,

@@ -7,7 +7,7 @@
  * share of the time in calls, and a share of what the GPU and kept operands save. An operand is
  * armed only if the credit covers all that may still be written: a page costs its fault once per
  * arming. Before that, a 32nd of its pages is armed (the scout), which finds programs that write
- * equal bytes again. Pure: no clock, no system call, no lock.
+ * equal bytes again, and what cannot be tracked. Pure: no clock, no system call, no lock.
  *
  * The bound: the time lost is at most XG_CREDIT_START_S + XG_CREDIT_LOAN_S (0.15 s) and
  * XG_CREDIT_OF_TIME (0.5 %) of the time in calls, less 0.9 of what was saved.
@@ -46,6 +46,10 @@ struct xg_credit {
 };
 
 void xg_credit_init(struct xg_credit *credit);
+
+/* What may still be lent; lends all of it, because earlier runs of the program have gained. */
+double xg_credit_loan_s(const struct xg_credit *credit);
+void xg_credit_trust(struct xg_credit *credit);
 
 /* A call has ended after took_s. If it ran on the GPU, it saved saved_s; if only to leave an
  * operand there, it lost lost_s. Otherwise both are 0. */

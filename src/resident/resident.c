@@ -141,7 +141,7 @@ static void drop_result_locked(const struct xg_problem *problem)
     xg_room_drop_meeting(c);
 }
 
-void xg_resident_look(struct xg_resident_call *call, struct xg_problem *problem)
+void xg_resident_look(struct xg_resident_call *call, struct xg_problem *problem, bool trusted)
 {
     const int saved_errno = errno;
     *call = (struct xg_resident_call){0};
@@ -160,10 +160,13 @@ void xg_resident_look(struct xg_resident_call *call, struct xg_problem *problem)
     if (call->shared)
         call->operand[1].key.at = NULL;
     xg_room_enter();
+    if (trusted)
+        xg_credit_trust(&xg_room.credit);
     drop_result_locked(problem);
     for (int b = 0; b < 2 && !xg_room_is_off(); b++)
         if (call->operand[b].key.at)
             look_at_locked(&call->operand[b], now[b]);
+    problem->loan_s = xg_credit_loan_s(&xg_room.credit);
     xg_room_leave();
     for (int b = 0; b < 2; b++) {
         const struct xg_resident_operand *operand = &call->operand[call->shared ? 0 : b];

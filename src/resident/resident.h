@@ -58,9 +58,10 @@ struct xg_resident_call {
     bool shared; /* B is the same matrix as A and takes A's place; of B nothing else is set */
 };
 
-/* Finds the call's operands, proves the copies and sets problem->held, resident, unchanged and
- * spare_s. Pages of a copy that C overwrites are no longer tracked. */
-void xg_resident_look(struct xg_resident_call *call, struct xg_problem *problem);
+/* Finds the call's operands, proves the copies and sets problem->held, resident, unchanged, spare_s
+ * and loan_s. Pages of a copy that C overwrites are no longer tracked. trusted: earlier runs of the
+ * program have gained by the GPU. */
+void xg_resident_look(struct xg_resident_call *call, struct xg_problem *problem, bool trusted);
 
 /* The call was decided. gain_s: what each operand would save if the device held all of it, or
  * saves now. If the call stays on the CPU, it needs its copies no longer. */

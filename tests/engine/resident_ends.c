@@ -107,6 +107,22 @@ static void taken_there(void)
     destroy(&big);
 }
 
+/* A program that has gained is lent all credit at once. */
+static void trusted(void)
+{
+    uint64_t seed = 26;
+    begin();
+    const struct matrix a = create(XG_TYPE_D, ROWS, COLUMNS, 0, &seed);
+    const struct matrix b = create(XG_TYPE_D, COLUMNS, THIN, 0, &seed);
+    for (int again = 0; again < 2; again++) {
+        promised = (unsigned)again << XG_RESOURCE_GPU;
+        XT_CHECK(multiply(&a, false, &b, false, NULL, &seed));
+        XT_CHECK(xg_credit_loan_s(&xg_room.credit) == (again ? 0 : XG_CREDIT_LOAN_S));
+    }
+    destroy(&a);
+    destroy(&b);
+}
+
 /* A GEMV leaves the CPU only for its matrix, which is taken there once; what is written there
  * later travels, and a matrix that is written before each call stays away. */
 static void vector(void)
@@ -357,6 +373,7 @@ static const struct fx_scenario scenarios[] = {
     {"wide", wide, "XGEMM_MODE=gpu XGEMM_RESIDENT=auto", NULL, NULL},
     {"taken_there", taken_there, "XGEMM_MODE=auto XGEMM_RESIDENT=auto", NULL, NULL},
     {"vector", vector, "XGEMM_MODE=auto XGEMM_RESIDENT=auto", NULL, NULL},
+    {"trusted", trusted, "XGEMM_MODE=auto XGEMM_RESIDENT=auto", NULL, NULL},
     {"too_large", too_large, "XGEMM_MODE=gpu XGEMM_RESIDENT=auto XGEMM_MEM_LIMIT=32M", NULL, NULL},
     {"damaged", damaged, "XGEMM_MODE=gpu XGEMM_RESIDENT=auto XGEMM_VERIFY=1",
      "the GPU computed a wrong product", NULL},

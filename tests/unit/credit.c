@@ -219,6 +219,11 @@ static void gradients(void)
 {
     vectors(309, 4.0, 150);
 }
+static void gradients_again(void)
+{
+    xg_credit_trust(&world.credit);
+    gradients();
+}
 static void gradients_later(void)
 {
     call(1500);
@@ -327,6 +332,7 @@ static const struct {
     {"inference", inference, {482.9, 367.8}, 0.1, {5311, 4234}, {0, 0}},
     {"alternating least squares", least_squares, {164.8, 42.7}, 0.1, {32, 8}, {0, 0}},
     {"conjugate gradients", gradients, {421.7, 304.3}, 0.1, {113, 79}, {0, 0}},
+    {"the same in a later run", gradients_again, {549.5, 566.3}, 0.1, {147, 147}, {0, 0}},
     {"the same after 1.4 s were saved", gradients_later, {549.5, 566.3}, 0.1, {147, 147}, {0, 0}},
     {"Lanczos", lanczos, {715.5, 656.8}, 0.1, {294, 263}, {0, 0}},
     {"logistic regression", logistic, {1521.6, 1413.4}, 0.1, {353, 319}, {0, 0}},
@@ -393,6 +399,8 @@ static void run_periodic(int trial)
                         times[] = {0.3, 1, 3, 10}, periods[] = {2, 3, 4, 5, 8, 13, 21, 34, 55, 89},
                         counts[] = {1, 3, 20};
     begin(trial % 2);
+    if (trial % 3 == 0)
+        xg_credit_trust(&world.credit);
     seed = 7 + (uint64_t)trial;
     const double mib = choice(sizes, 4), ms = choice(times, 4);
     const int many = (int)choice(counts, 3), n = (int)choice(calls, 3);
@@ -506,6 +514,20 @@ static void test_rules(void)
     xg_credit_call(&credit, 1.0, 0.0, 0.25);
     XT_CHECK(fabs(credit.have_s - (have_s + XG_CREDIT_OF_TIME - 0.25)) < 1e-12);
     xg_credit_call(&credit, 0.0, 0.0, -0.25);
+    /* What the credit will cover once all is lent has its scout before that. */
+    struct xg_credit later;
+    struct xg_credit_item large = an_item(0.1);
+    const struct xg_credit_sight useful = {.gain_s = 0.04};
+    xg_credit_init(&later);
+    XT_CHECK(xg_credit_use(&later, &large, &useful) == XG_CREDIT_STAY);
+    XT_CHECK(xg_credit_use(&later, &large, &useful) == XG_CREDIT_SCOUT);
+    xg_credit_scouted(&later, &large);
+    const double short_s = xg_credit_spare_s(&later, &large, &useful);
+    XT_CHECK(short_s < 0 && short_s + xg_credit_loan_s(&later) > 0, "%g s", short_s);
+    XT_CHECK(xg_credit_use(&later, &large, &useful) == XG_CREDIT_STAY);
+    xg_credit_trust(&later);
+    XT_CHECK(xg_credit_loan_s(&later) == 0 &&
+             xg_credit_use(&later, &large, &useful) == XG_CREDIT_ARM);
     /* Without credit nothing is armed, however often an operand is used. */
     item = an_item(1.0);
     for (int i = 0; i < 1000; i++)

@@ -408,6 +408,15 @@ static void test_thin(void)
         XT_CHECK(unchanged ? calls > 10 && calls < 500 : calls == 1000, "started after %d", calls);
         XT_CHECK(unchanged || policy.ledger.missed_s[GPU] == 0.0);
     }
+    /* It counts before the credit covers it, if all that may be lent would. */
+    for (int most_ms = 40; most_ms <= 60; most_ms += 20) {
+        struct xg_problem call = thin_product(true, -0.05);
+        call.loan_s = 1e-3 * most_ms;
+        begin(0.0);
+        XT_CHECK(decide_at(1.0, XG_ENGINE_COLD, &call).earns == (most_ms == 60));
+        const struct xg_decision ready = decide_at(1.0, XG_ENGINE_READY, &call);
+        XT_CHECK(ready.place == XG_PLACE_CPU && (ready.unsent_s > 0) == (most_ms == 60));
+    }
     static const struct {
         bool unchanged;
         double spare_s;
