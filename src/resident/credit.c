@@ -114,8 +114,7 @@ int xg_credit_unchanged(const struct xg_credit_item *item, const struct xg_credi
 static double spare_s(const struct xg_credit *credit, const struct xg_credit_item *item,
                       double share)
 {
-    return credit->have_s - credit->risk_s -
-           share * (item->arm_s + item->miss_s + item->disarm_s);
+    return credit->have_s - credit->risk_s - share * (item->arm_s + item->miss_s + item->disarm_s);
 }
 
 static double spare_of_all_s(const struct xg_credit *credit, const struct xg_credit_item *item)
