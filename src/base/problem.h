@@ -117,8 +117,8 @@ struct xg_problem {
     double held[2]; /* elements of A and of B that need not travel, because the device has them */
     struct xg_resident_call *resident; /* the operands that stay there (resident/); NULL: none */
     /* Of that call's A and B: in how many uses up to this one they were unchanged, 0 if in too few;
-     * and the credit that is left if this use takes them to the device to stay; -INFINITY: they
-     * cannot. Negative: not yet, but this much more may be lent. */
+     * and the credit that is left if this use takes them to the device to stay, negative: too
+     * little, -INFINITY: they cannot. loan_s: the credit that may still be lent. */
     int unchanged[2];
     double spare_s[2], loan_s;
 };

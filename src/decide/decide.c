@@ -171,8 +171,8 @@ static void admit(const struct xg_conf *conf, const struct xg_problem *problem,
 {
     if (decision->place != XG_PLACE_CPU || decision->reason != XG_REASON_MODEL)
         return;
-    decision->leaves = xg_policy_may_leave(conf, problem, decision, false) ||
-                       xg_policy_may_leave(conf, problem, decision, true);
+    decision->leaves = xg_policy_may_leave(conf, problem, decision, false, 0.0) ||
+                       xg_policy_may_leave(conf, problem, decision, true, 0.0);
     if (!decision->leaves)
         return;
     place(decision, XG_PLACE_GPU, XG_REASON_MODEL);

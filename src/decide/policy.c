@@ -44,20 +44,13 @@ static double route_seconds(struct xg_policy *policy, const struct xg_conf *conf
                                           &policy->recent, &route);
 }
 
-/* The same with so much more credit. */
-static bool may_leave(const struct xg_conf *conf, const struct xg_problem *problem,
-                      const struct xg_decision *decision, bool b, double more_s)
+bool xg_policy_may_leave(const struct xg_conf *conf, const struct xg_problem *problem,
+                         const struct xg_decision *decision, bool b, double more_s)
 {
     const double extra_s = fmax(0.0, decision->gpu_s - decision->cpu_s);
     return problem->unchanged[b] > 0 && xg_conf_keeps(conf) && !decision->crowded &&
            extra_s <= problem->spare_s[b] + more_s &&
            extra_s <= fmin(problem->unchanged[b], XG_TUNING_USES) * decision->held_gain_s[b];
-}
-
-bool xg_policy_may_leave(const struct xg_conf *conf, const struct xg_problem *problem,
-                         const struct xg_decision *decision, bool b)
-{
-    return may_leave(conf, problem, decision, b, 0.0);
 }
 
 bool xg_policy_may_send(const struct xg_conf *conf, const struct xg_problem *problem)
@@ -68,10 +61,12 @@ bool xg_policy_may_send(const struct xg_conf *conf, const struct xg_problem *pro
 }
 
 /* What a GPU that holds all of an unchanged operand saves, compared with the side that would be
- * chosen, and what one that holds both saves of its own time, once all credit is lent: a program
- * shows by its first calls what it would gain, though most of them may be over by then. */
+ * chosen, and what one that holds both saves of its own time. Before the GPU is ready that counts
+ * as if all credit were lent, because calls show what a later run would gain, which is lent all at
+ * once, though this run may end before its credit suffices. */
 static void predict_gains(struct xg_policy *policy, const struct xg_conf *conf,
-                          const struct xg_problem *problem, struct xg_decision *decision)
+                          const struct xg_problem *problem, bool ready,
+                          struct xg_decision *decision)
 {
     struct xg_problem all = *problem;
     const bool insists = xg_conf_insists(conf), chooses = problem->op != XG_OP_GEMV;
@@ -91,7 +86,7 @@ static void predict_gains(struct xg_policy *policy, const struct xg_conf *conf,
         if (chooses)
             else_s = fmin(else_s, gpu_s[0]);
         decision->held_gain_s[b] = fmax(0.0, else_s - gpu_s[1]);
-        if (may_leave(conf, problem, decision, b, problem->loan_s))
+        if (xg_policy_may_leave(conf, problem, decision, b, ready ? 0.0 : problem->loan_s))
             all.held[b] = as.held[b];
     }
     decision->unsent_s = fmax(0.0, decision->gpu_s - route_seconds(policy, conf, &all, decision));
@@ -110,7 +105,7 @@ static void predict(struct xg_policy *policy, const struct xg_conf *conf,
     decision->cpu_s *= xg_feedback_scale(&policy->feedback, XG_SIDE_CPU, &decision->known);
     decision->gpu_s *= xg_feedback_scale(&policy->feedback, XG_SIDE_GPU, &decision->known);
     if (call->problem && call->problem->resident)
-        predict_gains(policy, conf, call->problem, decision);
+        predict_gains(policy, conf, call->problem, now->state == XG_ENGINE_READY, decision);
     double slice_s = decision->loops_s / XG_TUNING_LOOP_SLICES;
     decision->gpu_s += decision->loops_s + (now->state != XG_ENGINE_READY ? slice_s : 0.0);
 }

@@ -14,9 +14,9 @@ void xg_policy_see(struct xg_policy *policy, const struct xg_conf *conf, const s
                    const struct xg_situation *now, struct xg_decision *decision);
 
 /* Whether a call may run on the GPU only to leave A (or B) there: it could stay, as many uses as it
- * was unchanged in pay for what this call loses, and the credit covers it. */
+ * was unchanged in pay for what this call loses, and the credit and more_s cover it. */
 bool xg_policy_may_leave(const struct xg_conf *conf, const struct xg_problem *problem,
-                         const struct xg_decision *decision, bool b);
+                         const struct xg_decision *decision, bool b, double more_s);
 
 /* Whether a product may run on the GPU for its own sake. A GEMV reads its matrix once, so it must
  * find most of it there. */

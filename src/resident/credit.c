@@ -9,6 +9,25 @@ void xg_credit_init(struct xg_credit *credit)
     *credit = (struct xg_credit){.have_s = XG_CREDIT_START_S};
 }
 
+double xg_credit_loan_s(const struct xg_credit *credit)
+{
+    return fmax(0.0, XG_CREDIT_LOAN_S - credit->lent_s);
+}
+
+static void lend(struct xg_credit *credit, double most_s)
+{
+    const double loan_s = fmin(most_s, xg_credit_loan_s(credit));
+    if (loan_s > 0.0) {
+        credit->lent_s += loan_s;
+        credit->have_s += loan_s;
+    }
+}
+
+void xg_credit_trust(struct xg_credit *credit)
+{
+    lend(credit, XG_CREDIT_LOAN_S);
+}
+
 void xg_credit_call(struct xg_credit *credit, double took_s, double saved_s, double lost_s)
 {
     credit->have_s += XG_CREDIT_OF_TIME * took_s + XG_CREDIT_OF_SAVED * saved_s - lost_s;
@@ -32,6 +51,16 @@ static void set_state(struct xg_credit *credit, struct xg_credit_item *item, boo
     item->scouted = scouted;
     item->armed = armed;
     item->earned_s = earned_s;
+    credit->risk_s = fmax(0.0, credit->risk_s + risk_of(item));
+}
+
+void xg_credit_set_costs(struct xg_credit *credit, struct xg_credit_item *item, double arm_s,
+                         double disarm_s, double miss_s)
+{
+    credit->risk_s -= risk_of(item);
+    item->arm_s = arm_s;
+    item->disarm_s = disarm_s;
+    item->miss_s = miss_s;
     credit->risk_s = fmax(0.0, credit->risk_s + risk_of(item));
 }
 
@@ -79,25 +108,6 @@ static enum xg_credit_advice use_kept(struct xg_credit *credit, struct xg_credit
     return drop(credit, item, item->earned_s < item->miss_s + item->arm_s);
 }
 
-double xg_credit_loan_s(const struct xg_credit *credit)
-{
-    return fmax(0.0, XG_CREDIT_LOAN_S - credit->lent_s);
-}
-
-static void lend(struct xg_credit *credit, double most_s)
-{
-    const double loan_s = fmin(most_s, xg_credit_loan_s(credit));
-    if (loan_s > 0.0) {
-        credit->lent_s += loan_s;
-        credit->have_s += loan_s;
-    }
-}
-
-void xg_credit_trust(struct xg_credit *credit)
-{
-    lend(credit, XG_CREDIT_LOAN_S);
-}
-
 /* Of an operand that is not kept: by its fingerprint, its mapping, or its scout. */
 static bool is_changed(const struct xg_credit_item *item, const struct xg_credit_sight *sight)
 {
@@ -117,9 +127,10 @@ static double spare_s(const struct xg_credit *credit, const struct xg_credit_ite
     return credit->have_s - credit->risk_s - share * (item->arm_s + item->miss_s + item->disarm_s);
 }
 
+/* What is left if all of them are, after a scout that is paid for or not. */
 static double spare_of_all_s(const struct xg_credit *credit, const struct xg_credit_item *item)
 {
-    return spare_s(credit, item, 1.0 + XG_CREDIT_SHARE);
+    return spare_s(credit, item, item->scouted ? 1.0 : 1.0 + XG_CREDIT_SHARE);
 }
 
 /* The credit covers the scout now, and would cover all pages once all is lent. */
@@ -139,9 +150,11 @@ double xg_credit_spare_s(const struct xg_credit *credit, const struct xg_credit_
 static enum xg_credit_advice use_other(struct xg_credit *credit, struct xg_credit_item *item,
                                        const struct xg_credit_sight *sight)
 {
-    const bool changed = is_changed(item, sight);
+    bool changed = is_changed(item, sight);
     if (item->scouted && !sight->lost) {
         credit->have_s -= sight->written * XG_CREDIT_SHARE * item->miss_s;
+        /* One that waits may be written a little at each use. */
+        changed |= credit->have_s < credit->risk_s;
         if (changed) {
             credit->have_s -= XG_CREDIT_SHARE * item->disarm_s;
             item->need = twice(need_of(item));

@@ -29,7 +29,7 @@
 /* Uses without a change before an operand is scouted; of one whose memory cannot be tracked. */
 enum { XG_CREDIT_NEED = 2, XG_CREDIT_NEVER = 1 << 30 };
 
-/* One operand. Zeroes: never used; the caller then sets the costs. */
+/* One operand. Zeroes: never used; the caller then sets the costs by xg_credit_set_costs. */
 struct xg_credit_item {
     double arm_s, disarm_s; /* of all its pages */
     double miss_s;          /* of a write to each of its pages after arming */
@@ -47,13 +47,19 @@ struct xg_credit {
 
 void xg_credit_init(struct xg_credit *credit);
 
-/* What may still be lent; lends all of it, because earlier runs of the program have gained. */
+/* What may still be lent. */
 double xg_credit_loan_s(const struct xg_credit *credit);
+
+/* Lends all of it: earlier runs of the program promise a gain. */
 void xg_credit_trust(struct xg_credit *credit);
 
 /* A call has ended after took_s. If it ran on the GPU, it saved saved_s; if only to leave an
  * operand there, it lost lost_s. Otherwise both are 0. */
 void xg_credit_call(struct xg_credit *credit, double took_s, double saved_s, double lost_s);
+
+/* What arming, disarming and writes to all its pages cost. In any state. */
+void xg_credit_set_costs(struct xg_credit *credit, struct xg_credit_item *item, double arm_s,
+                         double disarm_s, double miss_s);
 
 /* What was found at a use of an operand. */
 struct xg_credit_sight {

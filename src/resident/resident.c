@@ -203,16 +203,15 @@ static void set_costs_locked(struct xg_table_entry *entry)
 {
     const struct xg_credit_item *item = &entry->credit;
     const bool again = (item->run & (item->run - 1)) == 0 || !(item->miss_s > 0.0);
-    if (!xg_room.opened || item->armed || item->scouted || item->need == XG_CREDIT_NEVER ||
+    if (!xg_room.opened || item->armed || item->need == XG_CREDIT_NEVER ||
         item->run + 1 < XG_CREDIT_NEED || !again)
         return;
     entry->huge = xg_pages_are_huge(&xg_room.pages, entry->pages);
     const struct xg_pages_costs *costs = &xg_room.pages.costs[entry->huge];
     const double pages =
         (double)((entry->pages.end - entry->pages.begin) / xg_room.table.page_bytes);
-    entry->credit.arm_s = pages * costs->arm_s;
-    entry->credit.disarm_s = pages * costs->disarm_s;
-    entry->credit.miss_s = pages * costs->write_s;
+    xg_credit_set_costs(&xg_room.credit, &entry->credit, pages * costs->arm_s,
+                        pages * costs->disarm_s, pages * costs->write_s);
 }
 
 /* Arms a 32nd of its pages. */

@@ -60,7 +60,7 @@ struct xg_resident_call {
 
 /* Finds the call's operands, proves the copies and sets problem->held, resident, unchanged, spare_s
  * and loan_s. Pages of a copy that C overwrites are no longer tracked. trusted: earlier runs of the
- * program have gained by the GPU. */
+ * program promise a gain. */
 void xg_resident_look(struct xg_resident_call *call, struct xg_problem *problem, bool trusted);
 
 /* The call was decided. gain_s: what each operand would save if the device held all of it, or

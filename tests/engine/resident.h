@@ -7,6 +7,7 @@
 
 #include "scenario.h"
 #include "src/dispatch.h"
+#include "src/resident/resident.h"
 #include "src/resident/room.h"
 
 /* The linker puts these functions in front of the library's. */

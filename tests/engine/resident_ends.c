@@ -107,7 +107,7 @@ static void taken_there(void)
     destroy(&big);
 }
 
-/* A program that has gained is lent all credit at once. */
+/* A program with a promise is lent all credit at once; each call is told what may still be lent. */
 static void trusted(void)
 {
     uint64_t seed = 26;
@@ -115,9 +115,15 @@ static void trusted(void)
     const struct matrix a = create(XG_TYPE_D, ROWS, COLUMNS, 0, &seed);
     const struct matrix b = create(XG_TYPE_D, COLUMNS, THIN, 0, &seed);
     for (int again = 0; again < 2; again++) {
+        struct xg_problem call = {
+            .type = XG_TYPE_D, .m = ROWS, .n = THIN, .k = COLUMNS, .c = &seed};
+        struct xg_resident_call none;
+        const double left_s = again ? 0 : XG_CREDIT_LOAN_S;
         promised = (unsigned)again << XG_RESOURCE_GPU;
         XT_CHECK(multiply(&a, false, &b, false, NULL, &seed));
-        XT_CHECK(xg_credit_loan_s(&xg_room.credit) == (again ? 0 : XG_CREDIT_LOAN_S));
+        XT_CHECK(xg_credit_loan_s(&xg_room.credit) == left_s);
+        xg_resident_look(&none, &call, false);
+        XT_CHECK(call.loan_s == left_s);
     }
     destroy(&a);
     destroy(&b);
