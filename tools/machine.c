@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "src/base/clock.h"
+#include "src/base/random.h"
 
 /* Integers of 64 bits are right for libraries of either width: they are passed by address on a
  * little-endian machine. */
@@ -44,18 +45,15 @@ static int64_t elem_bytes(const struct call *call)
     return (is_single(call) ? 4 : 8) * (is_complex ? 2 : 1);
 }
 
-/* Uniform in [-1, 1): on zeros a kernel draws less power and clocks higher. All bits are random
- * (SplitMix64; Steele, Lea and Flood, 2014), so that the errors are those of any data: numbers on a
- * coarse grid add up exactly, or all in one direction. */
+/* Uniform in [-1, 1): on zeros a kernel draws less power and clocks higher. All bits are random, so
+ * that the errors are those of any data: numbers on a coarse grid add up exactly, or all in one
+ * direction. */
 static void fill(const struct call *call, void *to, int64_t elems)
 {
     const bool single = is_single(call);
     const int64_t count = elems * elem_bytes(call) / (single ? 4 : 8);
     for (int64_t i = 0; i < count; i++) {
-        uint64_t bits = run.state += 0x9e3779b97f4a7c15u;
-        bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9u;
-        bits = (bits ^ bits >> 27) * 0x94d049bb133111ebu;
-        const double value = (double)((int64_t)(bits ^ bits >> 31) >> 10) * 0x1p-53;
+        const double value = (double)((int64_t)xg_random_next(&run.state) >> 10) * 0x1p-53;
         if (single)
             ((float *)to)[i] = (float)value;
         else

@@ -292,7 +292,7 @@ static void start(const struct xg_conf *conf)
     int cores = xg_cores_count(), threads = xg_staging_threads(conf->stage_threads, cores);
     xg_teardown_prepare(conf); /* before the driver starts: the program may end at any time */
     xg_drv_at_exit(at_exit);
-    xg_remembered_start_begins();
+    xg_remembered_started(true);
     double begun_s = xg_clock_s();
     struct xg_device first;
     enum xg_status status = open_first(conf, ordinals, count, threads, &first, &taken);
@@ -318,7 +318,7 @@ static void start(const struct xg_conf *conf)
     set_state_locked(status == XG_OK ? XG_ENGINE_READY : again ? XG_ENGINE_COLD : XG_ENGINE_NONE);
     pthread_mutex_unlock(&engine.lock);
     if (status != XG_OK) {
-        xg_remembered_start_fails();
+        xg_remembered_started(false);
         return;
     }
     xg_log(XG_LOG_INFO, "the GPU started in %.3f s", took_s);

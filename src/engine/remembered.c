@@ -320,14 +320,9 @@ void xg_remembered_end(void)
 
 /* --- Start times ------------------------------------------------------------------------------ */
 
-void xg_remembered_start_begins(void)
+void xg_remembered_started(bool started)
 {
-    atomic_store(&gpu_started, true);
-}
-
-void xg_remembered_start_fails(void)
-{
-    atomic_store(&gpu_started, false);
+    atomic_store(&gpu_started, started);
 }
 
 void xg_remembered_starts(const struct xg_conf *conf, double takes_s[XG_RESOURCE_COUNT])

@@ -50,9 +50,8 @@ void xg_remembered_write(size_t device_bytes);
 /* Writes the last record of the process, if anything was started or promised. No lock. */
 void xg_remembered_end(void);
 
-/* A start of the GPU begins, which may outlast the program; it has failed. */
-void xg_remembered_start_begins(void);
-void xg_remembered_start_fails(void);
+/* True: a start of the GPU begins, which may outlast the program; false: it has failed. */
+void xg_remembered_started(bool started);
 
 /* The times of starts on this machine: sets those that are known; notes one. The second runs on the
  * thread of the start. */

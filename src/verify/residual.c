@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "verify/block.h"
 
 enum { VECTORS = XG_BLOCK_VECTORS, BLOCKS = 5 };
@@ -79,14 +80,12 @@ static void clear(const struct check *c, row *block)
     memset(block, 0, (size_t)c->extent * sizeof *block);
 }
 
-/* Random signs, by splitmix64. */
+/* Random signs. */
 static void draw(struct check *c, row *block, int64_t rows)
 {
     clear(c, block);
     for (int64_t i = 0; i < rows; i++) {
-        uint64_t bits = c->random += 0x9e3779b97f4a7c15u;
-        bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9u;
-        bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebu;
+        const uint64_t bits = xg_random_next(&c->random);
         for (int v = 0; v < VECTORS; v++)
             block[i].re[v] = bits >> (32 + v) & 1 ? 1 : -1;
     }

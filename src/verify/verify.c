@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "decide/overlap.h"
 #include "verify/matvec.h"
 
@@ -55,22 +56,9 @@ static const struct format *format_of(const struct xg_problem *call)
     return &formats[call->type];
 }
 
-/* splitmix64 */
-static uint64_t mix(uint64_t z)
-{
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
-static uint64_t draw(uint64_t *state)
-{
-    return mix(*state += 0x9e3779b97f4a7c15u);
-}
-
 bool xg_verify_samples(uint64_t number, double fraction)
 {
-    return (double)(mix((number + 1) * 0x9e3779b97f4a7c15u) >> 11) * 0x1p-53 < fraction;
+    return (double)(xg_random_mix((number + 1) * 0x9e3779b97f4a7c15u) >> 11) * 0x1p-53 < fraction;
 }
 
 /* --- Before the product -------------------------------------------------------------------- */
@@ -113,7 +101,7 @@ static void draw_signs(struct xg_verify *verify)
 {
     int64_t count = VECTORS * verify->call.n;
     for (int64_t i = 0; i < count; i += 64) {
-        uint64_t bits = draw(&verify->random);
+        uint64_t bits = xg_random_next(&verify->random);
         for (int64_t j = i; j < xg_min_i64(i + 64, count); j++, bits >>= 1)
             verify->signs[j] = bits & 1 ? 1.0 : -1.0;
     }
@@ -281,7 +269,7 @@ static void doubt_odd(struct doubts *doubts, int64_t row, uint64_t *random)
 {
     int64_t place = doubts->odd_count++;
     if (place >= XG_VERIFY_ROWS)
-        place = (int64_t)(draw(random) % (uint64_t)doubts->odd_count);
+        place = (int64_t)(xg_random_next(random) % (uint64_t)doubts->odd_count);
     if (place < XG_VERIFY_ROWS)
         doubts->odd[place] = row;
 }
