@@ -21,7 +21,7 @@ lives() {
 
 # each_mode WHAT PROGRAM HOW PRODUCTS SECONDS: a process lives with the library if it does without.
 each_mode() {
-    "$2" "$3" "$4" 0.3 >"$tmp/out" 2>&1 || { echo "$1 $3 does not live without the library here: not tried"; return; }
+    "$2" "$3" "$4" 0.1 >"$tmp/out" 2>&1 || { echo "$1 $3 does not live without the library here: not tried"; return; }
     for setting in XGEMM_MODE=auto XGEMM_MODE=cpu XGEMM_STATS=1; do
         lives "$1 $3 after $4 products, $setting" preloaded $setting "$2" "$3" "$4" "$5"
     done
@@ -39,16 +39,16 @@ for count in $counts; do
     done
     [ -n "$blas" ] || continue
     for how in prctl syscall both query none; do
-        each_mode OpenBLAS, "$program" $how $count 0.5
+        each_mode OpenBLAS, "$program" $how $count 0.2
     done
     # A child creates OpenBLAS's threads anew, by calls that the filter forbids: so one thread.
-    (export OPENBLAS_NUM_THREADS=1; each_mode "OpenBLAS of one thread," "$program" fork $count 0.5; exit $status)
+    (export OPENBLAS_NUM_THREADS=1; each_mode "OpenBLAS of one thread," "$program" fork $count 0.2; exit $status)
     status=$?
 done
 # The library controls neither a driver's threads nor a start that has begun: so no device.
 if [ -n "$blas" ] && "$program" all 1 0.1 >"$tmp/out" 2>&1; then
     for mode in auto cpu; do
-        lives "a filter for all threads, $mode" preloaded XGEMM_MODE=$mode "$program" all 1 0.5
+        lives "a filter for all threads, $mode" preloaded XGEMM_MODE=$mode "$program" all 1 0.2
     done
 fi
 
