@@ -117,7 +117,7 @@ static int counted_products(float *c)
 {
     int wrong = 0;
     for (int count = 0; count < 30; count++)
-        wrong += product(100 + count % 3 * 50, c);
+        wrong += product(70 + count % 3 * 20, c);
     return wrong;
 }
 
@@ -156,7 +156,7 @@ int main(int argc, char **argv)
         ones[i] = 1;
     int clockless = is(how, "tsc") || is(how, "strict") || is(how, "dispatch");
     for (int i = 0; i < before; i++)
-        wrong += product(clockless ? 200 : LARGEST, c_first);
+        wrong += product(clockless ? 110 : LARGEST, c_first);
 
     /* The end of a thread makes system calls that the filter does not allow. */
     int alone = clockless || is(how, "all");
