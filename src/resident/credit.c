@@ -99,8 +99,6 @@ static enum xg_credit_advice use_kept(struct xg_credit *credit, struct xg_credit
 {
     const double share = sight->written, paid_s = share * item->miss_s;
     const double gain_s = (1.0 - share) * sight->gain_s;
-    if (sight->lost)
-        return drop(credit, item, item->earned_s < item->arm_s);
     credit->have_s -= paid_s;
     if (share <= XG_CREDIT_DIRTY && paid_s <= gain_s)
         return hit(credit, item, gain_s);
@@ -108,10 +106,10 @@ static enum xg_credit_advice use_kept(struct xg_credit *credit, struct xg_credit
     return drop(credit, item, item->earned_s < item->miss_s + item->arm_s);
 }
 
-/* Of an operand that is not kept: by its fingerprint, its mapping, or its scout. */
+/* Of an operand that is not kept: by its fingerprint or its scout. */
 static bool is_changed(const struct xg_credit_item *item, const struct xg_credit_sight *sight)
 {
-    return sight->changed || sight->lost || (item->scouted && sight->written > XG_CREDIT_DIRTY);
+    return sight->changed || (item->scouted && sight->written > XG_CREDIT_DIRTY);
 }
 
 int xg_credit_unchanged(const struct xg_credit_item *item, const struct xg_credit_sight *sight)
@@ -151,7 +149,7 @@ static enum xg_credit_advice use_other(struct xg_credit *credit, struct xg_credi
                                        const struct xg_credit_sight *sight)
 {
     bool changed = is_changed(item, sight);
-    if (item->scouted && !sight->lost) {
+    if (item->scouted) {
         credit->have_s -= sight->written * XG_CREDIT_SHARE * item->miss_s;
         /* One that waits may be written a little at each use. */
         changed |= credit->have_s < credit->risk_s;
@@ -199,10 +197,8 @@ void xg_credit_postpone(struct xg_credit_item *item)
 
 void xg_credit_dropped(struct xg_credit *credit, struct xg_credit_item *item)
 {
-    if (item->armed || item->scouted)
-        credit->have_s -= item->disarm_s * (item->armed ? 1.0 : XG_CREDIT_SHARE);
-    item->run = 0;
-    set_state(credit, item, false, false, 0.0);
+    credit->have_s -= risk_of(item);
+    drop(credit, item, item->armed && item->earned_s < item->arm_s);
 }
 
 double xg_credit_worth(const struct xg_credit *credit, const struct xg_credit_item *item,

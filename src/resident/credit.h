@@ -66,7 +66,6 @@ struct xg_credit_sight {
     double gain_s;  /* saved by an operand that is kept and clean; at least 0 */
     double written; /* share of its armed pages that were written since its last use, 0 to 1 */
     bool changed;   /* its fingerprint differs from that of its last use; false at the first */
-    bool lost;      /* its pages were freed or its mapping changed: without writes, at no cost */
 };
 
 enum xg_credit_advice {
@@ -98,8 +97,9 @@ void xg_credit_armed(struct xg_credit *credit, struct xg_credit_item *item);
 /* The operand could not be armed or kept: it is tried again after twice as many uses. */
 void xg_credit_postpone(struct xg_credit_item *item);
 
-/* The operand is no longer tracked, for a reason other than its use: it was evicted, disarmed
- * before a write of ours, or its entry is needed. Accounts for disarming. Any state. */
+/* The operand is no longer tracked, for a reason other than its use: its memory was freed or mapped
+ * anew, it was evicted, disarmed before a write of ours, or its entry is needed. Its pages may have
+ * been written unseen, so what that costs counts as lost, less what it earned. Any state. */
 void xg_credit_dropped(struct xg_credit *credit, struct xg_credit_item *item);
 
 /*

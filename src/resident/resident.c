@@ -119,13 +119,13 @@ static void look_at_locked(struct xg_resident_operand *operand, uint64_t now)
         operand->key.at = NULL;
         return;
     }
-    operand->sight.lost = tracked && !fetch_locked(entry);
-    operand->sight.written = tracked ? xg_table_written_share(&xg_room.table, entry) : 0.0;
+    const bool lost = tracked && !fetch_locked(entry);
+    operand->sight.written = tracked && !lost ? xg_table_written_share(&xg_room.table, entry) : 0.0;
     entry->written_pages = 0;
     operand->sight.changed = entry->fingerprint && now != entry->fingerprint;
-    if (!operand->sight.lost && is_disproved(entry, &operand->sight))
+    if (!lost && is_disproved(entry, &operand->sight))
         xg_room_stop("an operand changed without notice of the kernel");
-    else if (!operand->sight.lost)
+    else if (!lost)
         take_copy_locked(entry, operand);
     entry->fingerprint = now;
     operand->unchanged = xg_credit_unchanged(&entry->credit, &operand->sight);
