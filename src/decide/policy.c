@@ -61,9 +61,9 @@ bool xg_policy_may_send(const struct xg_conf *conf, const struct xg_problem *pro
 }
 
 /* What a GPU that holds all of an unchanged operand saves, compared with the side that would be
- * chosen, and what one that holds both saves of its own time. Before the GPU is ready that counts
- * as if all credit were lent, because calls show what a later run would gain, which is lent all at
- * once, though this run may end before its credit suffices. */
+ * chosen, and what one that holds both saves of its own time. Before the GPU is ready this counts
+ * as if all credit were lent: the calls show what a later run gains, to which all is lent at once.
+ * This run may end before its credit suffices. */
 static void predict_gains(struct xg_policy *policy, const struct xg_conf *conf,
                           const struct xg_problem *problem, bool ready,
                           struct xg_decision *decision)
