@@ -43,25 +43,32 @@ static double risk_of(const struct xg_credit_item *item)
                            : 0.0;
 }
 
-/* Changes the item's state and keeps the sum of all risks. */
+/* Changes the item and keeps the sum of all risks. */
+static void replace(struct xg_credit *credit, struct xg_credit_item *item, struct xg_credit_item by)
+{
+    credit->risk_s -= risk_of(item);
+    *item = by;
+    credit->risk_s = fmax(0.0, credit->risk_s + risk_of(item));
+}
+
 static void set_state(struct xg_credit *credit, struct xg_credit_item *item, bool scouted,
                       bool armed, double earned_s)
 {
-    credit->risk_s -= risk_of(item);
-    item->scouted = scouted;
-    item->armed = armed;
-    item->earned_s = earned_s;
-    credit->risk_s = fmax(0.0, credit->risk_s + risk_of(item));
+    struct xg_credit_item by = *item;
+    by.scouted = scouted;
+    by.armed = armed;
+    by.earned_s = earned_s;
+    replace(credit, item, by);
 }
 
 void xg_credit_set_costs(struct xg_credit *credit, struct xg_credit_item *item, double arm_s,
                          double disarm_s, double miss_s)
 {
-    credit->risk_s -= risk_of(item);
-    item->arm_s = arm_s;
-    item->disarm_s = disarm_s;
-    item->miss_s = miss_s;
-    credit->risk_s = fmax(0.0, credit->risk_s + risk_of(item));
+    struct xg_credit_item by = *item;
+    by.arm_s = arm_s;
+    by.disarm_s = disarm_s;
+    by.miss_s = miss_s;
+    replace(credit, item, by);
 }
 
 static int need_of(const struct xg_credit_item *item)

@@ -107,7 +107,7 @@ static void taken_there(void)
     destroy(&big);
 }
 
-/* A program with a promise is lent all credit at once; each call is told what may still be lent. */
+/* A run with a promise is lent all credit at once; a look says how much may still be lent. */
 static void trusted(void)
 {
     uint64_t seed = 26;

@@ -128,12 +128,11 @@ static void count(const struct operand *operand, const struct xg_credit_item *be
     }
 }
 
-/* Its memory is freed, after all of it was written or not: nobody sees what was written. */
+/* The program frees its memory, and before that may write all of it: the credit sees no writes. */
 static void lose(struct operand *operand, bool written)
 {
-    const double armed = operand->item.armed ? 1.0 : operand->item.scouted ? XG_CREDIT_SHARE : 0.0;
     if (written)
-        pay(armed * operand->mib * of_pages[world.huge].write);
+        pay(armed_share(&operand->item) * operand->mib * of_pages[world.huge].write);
     world.drops += operand->item.armed;
     xg_credit_dropped(&world.credit, &operand->item);
 }
