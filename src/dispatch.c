@@ -221,11 +221,11 @@ static bool may_have_device(void)
 }
 
 /*
- * Finds what the device has of the operands, and sets that in *copy. Before it is ready, it has
- * nothing, but operands are seen unchanged: a start may pay for what they would save. False: not
- * asked, for small operands, because the answer takes some microseconds and a lock, nor for a call
- * that does not read them or whose thread has too little stack for the GPU, nor for a GEMV inside a
- * routine of LAPACK: reductions make one for each column, of another block each.
+ * Finds what the device has of the operands, and sets that in *copy. Before the GPU is ready it has
+ * nothing, but the look notes unchanged operands: what they would save may pay for a start. False:
+ * they are not looked at. A look takes some microseconds and a lock, so it skips small operands,
+ * calls that do not read them, threads with too little stack for the GPU, and a GEMV inside a
+ * routine of LAPACK: reductions make one for each column, each of another block.
  */
 static bool find_held(const struct xg_conf *conf, struct xg_shelter *shelter,
                       const struct xg_problem *problem, struct xg_problem *copy,

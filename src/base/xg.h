@@ -3,13 +3,13 @@
 /*
  * Glossary. Words of BLAS and CUDA have their usual meaning; these are ours:
  *
- * - problem: one call as data (problem.h). A product is a problem that multiplies; today all
- *   problems do.
+ * - problem: one call as data (problem.h); also called a product, although TRSM solves.
  * - routine: one call of a LAPACK routine as data (routine.h); in shim/ also a name of BLAS or
  *   LAPACK without its spelling.
  * - instance: one product of a batch, which is one problem.
  * - kind: an operation with a type, such as DGEMM; tables are indexed by it.
- * - side: CPU or GPU, in predictions and observations; place: where a call ran.
+ * - side: CPU or GPU, in predictions and observations.
+ * - place: where a call ran; in a table the index of an entry, in a runner an operand's address.
  * - model: predicts the time of a problem on each side; feedback: corrects that prediction.
  * - phase: a stretch of the program's products that run on one side together.
  * - plan: a problem cut into panels and tiles, and the order of their loads and runs.
@@ -25,6 +25,14 @@
  *   An operand is split into them.
  * - residue: a remainder; tensor cores multiply the residues of doubles modulo small integers.
  * - residual: what a LAPACK routine's result leaves of its equation, such as A - L U.
+ * - resident: an operand that may stay on the device; a plan whose A and B are there as a whole.
+ * - kept: an operand of which the device has a copy; a call whose routine keeps it on the CPU.
+ * - held: what the device has of A or B, so that it need not travel; a device that stays open.
+ * - leave: to let an operand stay on the device; ..._leave also ends what ..._enter began.
+ * - room: the state of resident/ behind its lock (room.h); elsewhere free memory.
+ * - credit: seconds that tracking operands may still lose (credit.h), or a trial (feedback.h).
+ * - ledger: what calls lost because the GPU or a library was not ready, which pays for its start.
+ * - settle: resident/ notes the decision; problem.h normalises; a settled shape needs no decision.
  * - floor: the size below which products are forwarded at once; in bench/, the least time that link
  *   and arithmetic need.
  */

@@ -68,7 +68,7 @@ static void set_panels(struct xg_plan *plan, const struct xg_problem *call,
     plan->kt = xg_ceil_div(call->k, plan->tk);
 }
 
-/* Places operands whose panels are (am,ak) and (bk,bn): whole matrices, or slots. */
+/* Sets the layout of op(A) of (m,k) and op(B) of (k,n): whole matrices, or the panels of a slot. */
 static void place(struct xg_plan *plan, const struct xg_problem *call, int64_t m, int64_t n,
                   int64_t k)
 {

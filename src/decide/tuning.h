@@ -20,8 +20,8 @@
 #define XG_TUNING_FLOOR_LEAST_MNK 32768.0
 
 /* Bytes of a GEMV's matrix. Sixteen cores read 32 MiB in 0.2 ms (OpenBLAS), a GPU that has it takes
- * 0.07 ms, and a look at it, 64 numbers from all over it, 8 us. Tests: operations in tests/engine.
- */
+ * 0.07 ms, and a look at it, 64 numbers from all over it, 8 us. resident/resident.h has the floors
+ * of the other operands that stay. Tests: operations in tests/engine. */
 #define XG_TUNING_FLOOR_BYTES 33554432.0
 
 /* A call that goes to the GPU only to leave an operand there may lose what so many later uses gain,

@@ -2,8 +2,8 @@
 /* Decides when tracking an operand's pages is worth its cost, and bounds what it may cost in all.
  */
 /*
- * Each first write to an armed page costs about a microsecond, so a rewritten operand costs as much
- * as 12 to 19 copies of it save. The credit is a sum of seconds that may be lost: some at first, a
+ * The first write to an armed page costs about a microsecond, so rewriting an operand costs as much
+ * as sending it 12 to 19 times. The credit is a sum of seconds that may be lost: some at first, a
  * share of the time in calls, and a share of what the GPU and kept operands save. An operand is
  * armed only if the credit covers all that may still be written: a page costs its fault once per
  * arming. Before that, a 32nd of its pages is armed (the scout), which finds programs that write
@@ -26,7 +26,8 @@
 #define XG_CREDIT_SHARE (1.0 / 32) /* share of its pages that a scout arms */
 #define XG_CREDIT_DIRTY 0.1  /* the largest written share that is sent again; beyond: dropped */
 #define XG_CREDIT_BETTER 2.0 /* how much better an operand must be than one that it displaces */
-/* Uses without a change before an operand is scouted; of one whose memory cannot be tracked. */
+/* NEED: an operand is scouted after so many uses without a change. NEVER stands for that number if
+ * the operand's memory cannot be tracked. */
 enum { XG_CREDIT_NEED = 2, XG_CREDIT_NEVER = 1 << 30 };
 
 /* One operand. Zeroes: never used; the caller then sets the costs by xg_credit_set_costs. */
@@ -76,9 +77,10 @@ enum xg_credit_advice {
     XG_CREDIT_DROP   /* it was kept, and is no longer: disarm and forget it */
 };
 
-/* Before that use is accounted for: in how many uses up to this one the operand was unchanged, 0 if
- * in fewer than it needs and it is not kept; and the credit that is left if all of it is armed
- * then, -INFINITY if it is not to be, as far as its scout has found. */
+/* Both are asked before xg_credit_use. The first returns in how many uses in a row, with this one,
+ * the operand was unchanged; 0 if these are fewer than it needs and it is not kept. The second
+ * returns the credit that is left if all its pages are armed now; -INFINITY if it has no scout, or
+ * the first returns 0. */
 int xg_credit_unchanged(const struct xg_credit_item *item, const struct xg_credit_sight *sight);
 double xg_credit_spare_s(const struct xg_credit *credit, const struct xg_credit_item *item,
                          const struct xg_credit_sight *sight);

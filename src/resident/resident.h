@@ -2,7 +2,8 @@
 /* The operands that stay on a device: what a call finds there, and what it leaves there. */
 /*
  * A call of BLAS goes through look, settle, begin, release and end, in this order and on one
- * thread; one that stays on the CPU through look, settle and end. Between look and release its
+ * thread; one that stays on the CPU through look, settle and end. dispatch.c calls look, settle and
+ * end; pipeline/pipeline.c calls begin and release, or give_up. Between look and release its
  * copies on the device can neither be freed nor overwritten by others. An operand is kept as a
  * whole matrix, laid out as a resident plan has it (xg_plan_ld), whatever its role, the other
  * operand, and the transposes. A copy is used only if its pages are proved unchanged, and only by
@@ -23,7 +24,8 @@
 #include "resident/credit.h"
 #include "resident/table.h"
 
-/* An operand below this is always sent: its call is short, and it shares its pages with others. */
+/* An operand below this is always sent: its call is short, and it shares its pages with others. A
+ * GEMV has a higher floor, XG_TUNING_FLOOR_BYTES (decide/tuning.h). */
 enum { XG_RESIDENT_FLOOR_BYTES = 1 << 20 };
 
 /* Before the GPU has started, calls with operands below this in all are not looked at: hundreds

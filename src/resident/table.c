@@ -287,7 +287,8 @@ bool xg_table_stale_rows(const struct xg_table *table, const struct xg_table_ent
         } else if (rows->count) {
             break;
         } else if (!copy->stale_pages && at + 2 * ld_bytes < entry->pages.end) {
-            row = (int64_t)((entry->pages.end - begin) / ld_bytes) - 2; /* before the last edge */
+            /* No page is stale: goes on just before the rows that reach beyond the last page. */
+            row = (int64_t)((entry->pages.end - begin) / ld_bytes) - 2;
         }
     }
     return rows->count > 0;

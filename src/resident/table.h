@@ -68,9 +68,10 @@ struct xg_table_entry *xg_table_find(struct xg_table *table, const struct xg_tab
 /* Adds an entry for a key that find did not find, seen now. NULL: the table is full. */
 struct xg_table_entry *xg_table_add(struct xg_table *table, const struct xg_table_key *key);
 
-/* The least recently seen entry that has no copy or was not seen for long, else of those whose copy
- * no call uses or fills, for the caller to empty and remove; NULL: there is none. So a program that
- * looks at ever new views of a matrix does not lose what stays, nor do old copies stay for ever. */
+/* Finds an entry that the caller may empty and remove: the least recently seen of those without a
+ * copy or not seen lately; if there is none, the least recently seen of the others. An entry whose
+ * copy a call uses is never taken. NULL: there is none. So new views of a matrix do not displace
+ * copies that are used, and old copies do not stay for ever. */
 struct xg_table_entry *xg_table_oldest(struct xg_table *table);
 
 /* Removes an entry without copies, whose pages are not armed. */
