@@ -80,7 +80,6 @@ static void take_copy_locked(struct xg_table_entry *entry, struct xg_resident_op
     struct xg_table_copy *copy = entry->copy;
     if (!copy || copy->doomed || copy->filling || (copy->stale_pages && copy->users))
         return;
-    operand->how = XG_RESIDENT_HELD;
     operand->copy = copy;
     operand->claimed = copy->stale_pages > 0;
     list_rows(entry, operand);
@@ -195,7 +194,6 @@ static void let_go_locked(struct xg_resident_operand *operand, bool sent)
         xg_room_remove_copy(entry);
     operand->copy = NULL;
     operand->claimed = false;
-    operand->how = XG_RESIDENT_SEND;
 }
 
 /* It takes a scan of the operand's pages, which may become huge later. */
@@ -238,7 +236,7 @@ static void settle_locked(struct xg_resident_operand *operand, bool on_gpu)
     if (!entry)
         return;
     operand->sight.gain_s = operand->gain_s;
-    if (operand->how == XG_RESIDENT_HELD) /* rows that travel save nothing */
+    if (operand->copy) /* rows that travel save nothing */
         operand->sight.gain_s *= operand->held_elems / elems;
     if (entry->credit.armed && !on_gpu)
         operand->sight.gain_s = 0.0;
@@ -258,7 +256,7 @@ static void settle_locked(struct xg_resident_operand *operand, bool on_gpu)
     else if (advice == XG_CREDIT_SCOUT && gains)
         xg_room_open();
     else if (advice == XG_CREDIT_ARM && gains && on_gpu && !entry->copy)
-        operand->how = XG_RESIDENT_KEEP;
+        operand->keep = true;
 }
 
 void xg_resident_settle(struct xg_resident_call *call, const double gain_s[2], bool on_gpu)
@@ -381,16 +379,13 @@ static void begin(struct xg_dev *dev, struct xg_resident_operand *operand)
 {
     if (operand->copy)
         let_go_elsewhere(dev, operand);
-    const bool keeps = operand->how == XG_RESIDENT_KEEP;
-    if (keeps)
-        operand->how = XG_RESIDENT_SEND;
-    else if (!operand->claimed) /* the kernel writes to pages that the driver registers */
+    const bool keep = operand->keep;
+    operand->keep = false;
+    if (!keep && !operand->claimed) /* the kernel writes to pages that the driver registers */
         return;
     if (is_known(dev, &operand->key))
         refuse(operand);
-    else if (keeps && fill(dev, operand))
-        operand->how = XG_RESIDENT_FILL;
-    else if (keeps)
+    else if (keep && !fill(dev, operand))
         postpone(operand);
 }
 
@@ -403,7 +398,7 @@ void xg_resident_begin(struct xg_dev *dev, struct xg_resident_call *call)
 const struct xg_resident_operand *xg_resident_stays(const struct xg_resident_call *call, bool b)
 {
     const struct xg_resident_operand *operand = &call->operand[call->shared ? 0 : b];
-    return operand->how >= XG_RESIDENT_FILL ? operand : NULL;
+    return operand->copy ? operand : NULL;
 }
 
 CUdeviceptr xg_resident_at(const struct xg_resident_operand *operand)
