@@ -61,7 +61,7 @@ static void list_rows(const struct xg_table_entry *entry, struct xg_resident_ope
     struct xg_table_rows rows = {0, 0};
     int64_t left = entry->key.rows;
     operand->row_count = 0;
-    while (xg_table_stale_rows(&xg_room.table, entry, operand->copy, &rows)) {
+    while (xg_table_stale_rows(&xg_room.table, entry, &rows)) {
         if (operand->row_count == XG_RESIDENT_ROWS) { /* the last range takes all that follow */
             struct xg_table_rows *last = &operand->rows[XG_RESIDENT_ROWS - 1];
             left += last->count - (entry->key.rows - last->first);
@@ -86,7 +86,7 @@ static void take_copy_locked(struct xg_table_entry *entry, struct xg_resident_op
     copy->users++;
     copy->filling = operand->claimed;
     if (operand->claimed)
-        xg_table_copy_clean(&xg_room.table, entry, copy);
+        xg_table_copy_clean(&xg_room.table, entry);
 }
 
 /* True if the copy was proved but some of its bytes are others: no kernel that we know does this.
@@ -188,7 +188,7 @@ static void let_go_locked(struct xg_resident_operand *operand, bool sent)
     if (operand->claimed)
         copy->filling = false;
     if (operand->claimed && !sent)
-        xg_table_copy_stale(&xg_room.table, entry, copy);
+        xg_table_copy_stale(&xg_room.table, entry);
     copy->users--;
     if (copy->doomed && !copy->users)
         xg_room_remove_copy(entry);
@@ -309,7 +309,7 @@ static bool fill_locked(struct xg_resident_operand *operand, struct xg_room_memo
         return false;
     }
     copy->held = memory;
-    xg_table_copy_clean(&xg_room.table, entry, copy);
+    xg_table_copy_clean(&xg_room.table, entry);
     copy->users = 1;
     copy->filling = true;
     operand->copy = copy;

@@ -155,10 +155,11 @@ static struct xg_pages_range common(struct xg_pages_range a, struct xg_pages_ran
     return range;
 }
 
-static void mark_copy(const struct xg_table_entry *entry, struct xg_table_copy *copy, size_t page,
+static void mark_copy(const struct xg_table *table, const struct xg_table_entry *entry,
                       struct xg_pages_range pages)
 {
-    const size_t end = (pages.end - entry->pages.begin) / page;
+    struct xg_table_copy *copy = entry->copy;
+    const size_t page = table->page_bytes, end = (pages.end - entry->pages.begin) / page;
     for (size_t i = (pages.begin - entry->pages.begin) / page; i < end; i++) {
         const uint64_t bit = (uint64_t)1 << i % WORD_BITS;
         copy->stale_pages += !(copy->stale[i / WORD_BITS] & bit);
@@ -215,7 +216,7 @@ void xg_table_mark(void *of, struct xg_pages_range pages)
             continue;
         entry->written_pages += count_armed(table, entry, pages);
         if (entry->copy)
-            mark_copy(entry, entry->copy, table->page_bytes, common(entry->pages, pages));
+            mark_copy(table, entry, common(entry->pages, pages));
     }
 }
 
@@ -226,6 +227,11 @@ static size_t word_count(const struct xg_table *table, const struct xg_table_ent
     return (entry->pages.end - entry->pages.begin) / table->page_bytes / WORD_BITS + 1;
 }
 
+void xg_table_copy_stale(const struct xg_table *table, const struct xg_table_entry *entry)
+{
+    mark_copy(table, entry, entry->pages);
+}
+
 struct xg_table_copy *xg_table_copy_add(const struct xg_table *table, struct xg_table_entry *entry)
 {
     const size_t words = word_count(table, entry);
@@ -234,7 +240,7 @@ struct xg_table_copy *xg_table_copy_add(const struct xg_table *table, struct xg_
         return NULL;
     copy->stale = (uint64_t *)(copy + 1);
     entry->copy = copy;
-    mark_copy(entry, copy, table->page_bytes, entry->pages);
+    xg_table_copy_stale(table, entry);
     return copy;
 }
 
@@ -244,23 +250,17 @@ void xg_table_copy_remove(struct xg_table_entry *entry)
     entry->copy = NULL;
 }
 
-void xg_table_copy_clean(const struct xg_table *table, const struct xg_table_entry *entry,
-                         struct xg_table_copy *copy)
+void xg_table_copy_clean(const struct xg_table *table, const struct xg_table_entry *entry)
 {
-    memset(copy->stale, 0, word_count(table, entry) * sizeof *copy->stale);
-    copy->stale_pages = 0;
-}
-
-void xg_table_copy_stale(const struct xg_table *table, const struct xg_table_entry *entry,
-                         struct xg_table_copy *copy)
-{
-    mark_copy(entry, copy, table->page_bytes, entry->pages);
+    memset(entry->copy->stale, 0, word_count(table, entry) * sizeof *entry->copy->stale);
+    entry->copy->stale_pages = 0;
 }
 
 /* A row with a byte outside the pages, or in a stale one. */
-static bool lacks(const struct xg_table *table, const struct xg_table_entry *entry,
-                  const struct xg_table_copy *copy, uintptr_t begin, uintptr_t end)
+static bool lacks(const struct xg_table *table, const struct xg_table_entry *entry, uintptr_t begin,
+                  uintptr_t end)
 {
+    const struct xg_table_copy *copy = entry->copy;
     const uintptr_t page = table->page_bytes, first = entry->pages.begin;
     if (begin < first || end > entry->pages.end)
         return true;
@@ -271,7 +271,7 @@ static bool lacks(const struct xg_table *table, const struct xg_table_entry *ent
 }
 
 bool xg_table_stale_rows(const struct xg_table *table, const struct xg_table_entry *entry,
-                         const struct xg_table_copy *copy, struct xg_table_rows *rows)
+                         struct xg_table_rows *rows)
 {
     const struct xg_table_key *key = &entry->key;
     const uintptr_t elem_bytes = xg_type_bytes(key->type), begin = (uintptr_t)key->at;
@@ -281,12 +281,12 @@ bool xg_table_stale_rows(const struct xg_table *table, const struct xg_table_ent
     *rows = (struct xg_table_rows){row, 0};
     for (; row < key->rows; row++) {
         const uintptr_t at = begin + (uintptr_t)row * ld_bytes;
-        if (lacks(table, entry, copy, at, at + row_bytes)) {
+        if (lacks(table, entry, at, at + row_bytes)) {
             rows->first = rows->count ? rows->first : row;
             rows->count++;
         } else if (rows->count) {
             break;
-        } else if (!copy->stale_pages && at + 2 * ld_bytes < entry->pages.end) {
+        } else if (!entry->copy->stale_pages && at + 2 * ld_bytes < entry->pages.end) {
             row = (int64_t)((entry->pages.end - begin) / ld_bytes) - 2; /* before the last edge */
         }
     }

@@ -111,14 +111,13 @@ bool xg_table_scout(const struct xg_table *table, const struct xg_table_entry *e
 struct xg_table_copy *xg_table_copy_add(const struct xg_table *table, struct xg_table_entry *entry);
 void xg_table_copy_remove(struct xg_table_entry *entry);
 
-/* No page is stale. Called after the pages were armed or fetched, in the same lock, and before the
- * rows are read that were stale: what is written while they are read is then marked again. */
-void xg_table_copy_clean(const struct xg_table *table, const struct xg_table_entry *entry,
-                         struct xg_table_copy *copy);
+/* Of its copy no page is stale. Called after the pages were armed or fetched, in the same lock, and
+ * before the rows are read that were stale: what is written while they are read is then marked
+ * again. */
+void xg_table_copy_clean(const struct xg_table *table, const struct xg_table_entry *entry);
 
-/* All its pages are stale. */
-void xg_table_copy_stale(const struct xg_table *table, const struct xg_table_entry *entry,
-                         struct xg_table_copy *copy);
+/* All of them are. */
+void xg_table_copy_stale(const struct xg_table *table, const struct xg_table_entry *entry);
 
 struct xg_table_rows {
     int64_t first, count;
@@ -127,6 +126,6 @@ struct xg_table_rows {
 /* The next rows after *rows ({0, 0}: from the first on) that the copy lacks: rows with a byte in a
  * stale page or outside the entry's pages. False: there are no more. */
 bool xg_table_stale_rows(const struct xg_table *table, const struct xg_table_entry *entry,
-                         const struct xg_table_copy *copy, struct xg_table_rows *rows);
+                         struct xg_table_rows *rows);
 
 #endif

@@ -99,7 +99,7 @@ static void begin_copy(struct kept *kept, struct xg_table_entry *entry)
     kept->armed++;
     entry->credit.armed = true;
     entry->written_pages = 0;
-    xg_table_copy_clean(&kept->table, entry, copy);
+    xg_table_copy_clean(&kept->table, entry);
     if (!kept->copy_first)
         send_all(entry);
 }
@@ -112,9 +112,9 @@ static void update_copy(struct kept *kept, struct xg_table_entry *entry)
                 xg_pages_fetch(&kept->pages, entry->pages, xg_table_mark, &kept->table)))
         return;
     kept->clean += entry->copy->stale_pages == 0;
-    while (count < 64 && xg_table_stale_rows(&kept->table, entry, entry->copy, &rows))
+    while (count < 64 && xg_table_stale_rows(&kept->table, entry, &rows))
         lacking[count++] = rows;
-    xg_table_copy_clean(&kept->table, entry, entry->copy);
+    xg_table_copy_clean(&kept->table, entry);
     if (count == 64)
         lacking[63].count = entry->key.rows - lacking[63].first;
     for (int i = 0; i < count; i++)
