@@ -39,14 +39,12 @@ static struct xg_table_key key_of(const struct xg_problem *problem, bool b)
 
 static struct xg_table_entry *entry_of_locked(const struct xg_table_key *key)
 {
-    struct xg_table_entry *entry = xg_table_find(&xg_room.table, key), *oldest;
-    if (entry || (entry = xg_table_add(&xg_room.table, key)))
+    struct xg_table_entry *entry = xg_table_see(&xg_room.table, key), *oldest;
+    if (entry || !(oldest = xg_table_oldest(&xg_room.table)))
         return entry;
-    if (!(oldest = xg_table_oldest(&xg_room.table)))
-        return NULL;
     xg_room_drop(oldest);
     xg_table_remove(&xg_room.table, oldest);
-    return xg_table_add(&xg_room.table, key);
+    return xg_table_see(&xg_room.table, key);
 }
 
 /* Of the pages wholly inside it: the bytes before and after them may change at any time. */
@@ -182,9 +180,9 @@ void xg_resident_look(struct xg_resident_call *call, struct xg_problem *problem,
 static void let_go_locked(struct xg_resident_operand *operand, bool sent)
 {
     struct xg_table_copy *copy = operand->copy;
-    struct xg_table_entry *entry = xg_table_find(&xg_room.table, &operand->key);
-    if (!copy || !entry)
+    if (!copy)
         return;
+    struct xg_table_entry *entry = xg_table_find(&xg_room.table, &operand->key);
     if (operand->claimed)
         copy->filling = false;
     if (operand->claimed && !sent)
@@ -434,8 +432,9 @@ void xg_resident_release(struct xg_resident_call *call, bool sent)
 void xg_resident_end(struct xg_resident_call *call, double took_s, double saved_s, double lost_s)
 {
     const int saved_errno = errno;
-    xg_resident_release(call, false);
     xg_room_enter();
+    for (int b = 0; b < 2; b++)
+        let_go_locked(&call->operand[b], false);
     xg_credit_call(&xg_room.credit, took_s, saved_s, lost_s);
     xg_room_leave();
     errno = saved_errno;

@@ -80,33 +80,33 @@ struct xg_table_entry *xg_table_find(struct xg_table *table, const struct xg_tab
         const size_t place =
             ((hash >> 32) + i) % XG_TABLE_ENTRIES; /* mostly the first, see below */
         struct xg_table_entry *entry = &table->entries[place];
-        if (table->hashes[place] == hash && !memcmp(&entry->key, key, sizeof *key)) {
-            entry->seen = ++table->sights;
+        if (table->hashes[place] == hash && !memcmp(&entry->key, key, sizeof *key))
             return entry;
-        }
     }
     return NULL;
 }
 
-struct xg_table_entry *xg_table_add(struct xg_table *table, const struct xg_table_key *key)
+struct xg_table_entry *xg_table_see(struct xg_table *table, const struct xg_table_key *key)
 {
+    struct xg_table_entry *entry = xg_table_find(table, key);
     const uint64_t hash = hash_of(key);
-    uint64_t i = 0;
-    while (i < XG_TABLE_ENTRIES && table->hashes[((hash >> 32) + i) % XG_TABLE_ENTRIES])
-        i++;
-    if (i == XG_TABLE_ENTRIES)
-        return NULL;
-    const size_t place = ((hash >> 32) + i) % XG_TABLE_ENTRIES;
-    struct xg_table_entry *entry = &table->entries[place];
-    *entry = (struct xg_table_entry){.key = *key, .seen = ++table->sights};
-    entry->pages = xg_pages_inside(key->at, xg_table_bytes(key), table->page_bytes);
-    table->hashes[place] = hash;
-    table->ranges[place] = entry->pages;
+    for (uint64_t i = 0; !entry && i < XG_TABLE_ENTRIES; i++) {
+        const size_t place = ((hash >> 32) + i) % XG_TABLE_ENTRIES;
+        if (table->hashes[place])
+            continue;
+        entry = &table->entries[place];
+        *entry = (struct xg_table_entry){.key = *key};
+        entry->pages = xg_pages_inside(key->at, xg_table_bytes(key), table->page_bytes);
+        table->hashes[place] = hash;
+        table->ranges[place] = entry->pages;
+    }
+    if (entry)
+        entry->seen = ++table->sights;
     return entry;
 }
 
 /* Sights: a copy that was used in the last of them stays. */
-enum { LATELY = 16 * XG_TABLE_ENTRIES };
+enum { LATELY = 4 * XG_TABLE_ENTRIES };
 
 struct xg_table_entry *xg_table_oldest(struct xg_table *table)
 {

@@ -62,11 +62,11 @@ void xg_table_init(struct xg_table *table, size_t page_bytes);
 
 /* --- Entries --------------------------------------------------------------------------------- */
 
-/* The key's entry, which counts as seen now, or NULL. */
+/* The key's entry, or NULL. */
 struct xg_table_entry *xg_table_find(struct xg_table *table, const struct xg_table_key *key);
 
-/* Adds an entry for a key that find did not find, seen now. NULL: the table is full. */
-struct xg_table_entry *xg_table_add(struct xg_table *table, const struct xg_table_key *key);
+/* The same, which is added if there is none, and counts as seen now. NULL: the table is full. */
+struct xg_table_entry *xg_table_see(struct xg_table *table, const struct xg_table_key *key);
 
 /* The least recently seen entry that has no copy or was not seen for long, else of those whose copy
  * no call uses or fills, for the caller to empty and remove; NULL: there is none. So a program that

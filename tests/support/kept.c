@@ -53,12 +53,12 @@ void kept_close(struct kept *kept)
 
 static struct xg_table_entry *entry_of(struct kept *kept, const struct xg_table_key *key)
 {
-    struct xg_table_entry *entry = xg_table_find(&kept->table, key);
-    if (!entry && !(entry = xg_table_add(&kept->table, key))) {
+    struct xg_table_entry *entry = xg_table_see(&kept->table, key);
+    if (!entry) {
         struct xg_table_entry *oldest = xg_table_oldest(&kept->table);
         drop(kept, oldest);
         xg_table_remove(&kept->table, oldest);
-        entry = xg_table_add(&kept->table, key);
+        entry = xg_table_see(&kept->table, key);
     }
     return entry;
 }

@@ -22,7 +22,7 @@ static struct xg_table_key key_at(uintptr_t at, int64_t rows, int64_t columns, i
 
 static struct xg_table_entry *add(const struct xg_table_key *key)
 {
-    struct xg_table_entry *entry = xg_table_add(&table, key);
+    struct xg_table_entry *entry = xg_table_see(&table, key);
     if (!entry)
         exit(XT_HARD);
     return entry;
@@ -42,9 +42,9 @@ static void test_entries(void)
         XT_CHECK(xg_table_find(&table, &key) == entry);
     }
     struct xg_table_key key = key_at(base, 10, 20, 20);
-    struct xg_table_entry *first = xg_table_find(&table, &key);
+    struct xg_table_entry *first = xg_table_see(&table, &key);
     XT_CHECK(first);
-    XT_CHECK(!xg_table_add(&table, &(struct xg_table_key){.at = &key, .rows = 1}), "it is full");
+    XT_CHECK(!xg_table_see(&table, &(struct xg_table_key){.at = &key, .rows = 1}), "it is full");
     /* Each field tells operands apart. */
     struct xg_table_key others[] = {key, key, key, key, key, key, key};
     others[0].at = (char *)key.at + 4;
@@ -78,7 +78,7 @@ static void test_entries(void)
     struct xg_table_entry *other = add(&key);
     XT_CHECK(xg_table_oldest(&table) == other, "a copy that was used recently stays");
     for (int i = 0; i < 100 * XG_TABLE_ENTRIES; i++)
-        xg_table_find(&table, &key);
+        xg_table_see(&table, &key);
     XT_CHECK(xg_table_oldest(&table) == oldest, "but not for ever");
     xg_table_remove(&table, other);
     copy->users = 1;
