@@ -91,19 +91,19 @@ static void take_copy_locked(struct xg_table_entry *entry, struct xg_resident_op
  */
 static bool is_disproved(const struct xg_table_entry *entry, const struct xg_credit_sight *sight)
 {
-    return entry->credit.armed && sight->changed && entry->copy && !entry->copy->stale_pages;
+    return entry->credit.state == XG_CREDIT_ARMED && sight->changed && entry->copy &&
+           !entry->copy->stale_pages;
 }
 
-/* Learns which pages were written. False: that is not known, and the entry was dropped. */
-static bool fetch_locked(struct xg_table_entry *entry)
+typedef enum xg_pages_result pages_step(struct xg_pages *, struct xg_pages_range, xg_pages_mark *,
+                                        void *);
+
+/* Arms the pages of this state, or fetches which were written. False: the entry was dropped. */
+static bool each_locked(struct xg_table_entry *entry, enum xg_credit_state state, pages_step *step)
 {
-    struct xg_pages_range part = entry->pages;
-    if (entry->credit.armed)
-        return xg_room_accept(entry,
-                              xg_pages_fetch(&xg_room.pages, part, xg_table_mark, &xg_room.table));
-    for (int i = 0; xg_table_scout(&xg_room.table, entry, i, &part); i++)
-        if (!xg_room_accept(entry,
-                            xg_pages_fetch(&xg_room.pages, part, xg_table_mark, &xg_room.table)))
+    struct xg_pages_range part;
+    for (int i = 0; xg_table_armed(&xg_room.table, entry, state, i, &part); i++)
+        if (!xg_room_accept(entry, step(&xg_room.pages, part, xg_table_mark, &xg_room.table)))
             return false;
     return true;
 }
@@ -111,13 +111,12 @@ static bool fetch_locked(struct xg_table_entry *entry)
 static void look_at_locked(struct xg_resident_operand *operand, uint64_t now)
 {
     struct xg_table_entry *entry = entry_of_locked(&operand->key);
-    const bool tracked = entry && (entry->credit.armed || entry->credit.scouted);
     if (!entry) {
         operand->key.at = NULL;
         return;
     }
-    const bool lost = tracked && !fetch_locked(entry);
-    operand->sight.written = tracked && !lost ? xg_table_written_share(&xg_room.table, entry) : 0.0;
+    const bool lost = !each_locked(entry, entry->credit.state, xg_pages_fetch);
+    operand->sight.written = xg_table_written_share(&xg_room.table, entry);
     entry->written_pages = 0;
     operand->sight.changed = entry->fingerprint && now != entry->fingerprint;
     if (!lost && is_disproved(entry, &operand->sight))
@@ -199,7 +198,7 @@ static void set_costs_locked(struct xg_table_entry *entry)
 {
     const struct xg_credit_item *item = &entry->credit;
     const bool again = (item->run & (item->run - 1)) == 0 || !(item->miss_s > 0.0);
-    if (!xg_room.opened || item->armed || item->need == XG_CREDIT_NEVER ||
+    if (!xg_room.opened || item->state == XG_CREDIT_ARMED || item->need == XG_CREDIT_NEVER ||
         item->run + 1 < XG_CREDIT_NEED || !again)
         return;
     entry->huge = xg_pages_are_huge(&xg_room.pages, entry->pages);
@@ -210,19 +209,21 @@ static void set_costs_locked(struct xg_table_entry *entry)
                         pages * costs->disarm_s, pages * costs->write_s);
 }
 
-/* Arms a 32nd of its pages. */
+static bool arm_locked(struct xg_table_entry *entry, enum xg_credit_state state)
+{
+    if (!each_locked(entry, state, xg_pages_arm))
+        return false;
+    entry->written_pages = 0;
+    xg_credit_armed(&xg_room.credit, &entry->credit, state);
+    return true;
+}
+
 static void scout_locked(struct xg_table_entry *entry)
 {
-    struct xg_pages_range block;
-    for (int i = 0; xg_table_scout(&xg_room.table, entry, i, &block); i++)
-        if (!xg_room_accept(entry,
-                            xg_pages_arm(&xg_room.pages, block, xg_table_mark, &xg_room.table))) {
-            xg_credit_postpone(&entry->credit);
-            xg_pages_disarm(&xg_room.pages, entry->pages);
-            return;
-        }
-    entry->written_pages = 0;
-    xg_credit_scouted(&xg_room.credit, &entry->credit);
+    if (arm_locked(entry, XG_CREDIT_SCOUTED))
+        return;
+    xg_credit_postpone(&entry->credit);
+    xg_pages_disarm(&xg_room.pages, entry->pages);
 }
 
 /* A call on the CPU also opens the tracker and scouts, so that a start is paid for, and a call
@@ -236,13 +237,13 @@ static void settle_locked(struct xg_resident_operand *operand, bool on_gpu)
     operand->sight.gain_s = operand->gain_s;
     if (operand->copy) /* rows that travel save nothing */
         operand->sight.gain_s *= operand->held_elems / elems;
-    if (entry->credit.armed && !on_gpu)
+    if (entry->credit.state == XG_CREDIT_ARMED && !on_gpu)
         operand->sight.gain_s = 0.0;
     set_costs_locked(entry);
-    const bool tracked = entry->credit.armed || entry->credit.scouted;
+    const bool tracked = entry->credit.state != XG_CREDIT_SEEN;
     const enum xg_credit_advice advice =
         xg_credit_use(&xg_room.credit, &entry->credit, &operand->sight);
-    if (tracked && !entry->credit.armed && !entry->credit.scouted)
+    if (tracked && entry->credit.state == XG_CREDIT_SEEN)
         xg_pages_disarm(&xg_room.pages, entry->pages); /* the look has armed them again */
     const bool gains = operand->gain_s > 0.0;
     if (advice == XG_CREDIT_DROP || !on_gpu)
@@ -284,25 +285,15 @@ static bool is_known(const struct xg_dev *dev, const struct xg_table_key *key)
     return xg_mem_is_known(dev, (const char *)key->at + bytes - 1);
 }
 
-static bool arm_all_locked(struct xg_table_entry *entry)
-{
-    if (!xg_room_accept(entry,
-                        xg_pages_arm(&xg_room.pages, entry->pages, xg_table_mark, &xg_room.table)))
-        return false;
-    entry->written_pages = 0;
-    xg_credit_armed(&xg_room.credit, &entry->credit);
-    return true;
-}
-
 /* Arms the operand and gives it the memory. False: it is sent as ever. */
 static bool fill_locked(struct xg_resident_operand *operand, struct xg_room_memory *memory)
 {
     struct xg_table_entry *entry = xg_table_find(&xg_room.table, &operand->key);
     struct xg_table_copy *copy;
-    if (!entry || entry->copy || entry->credit.armed || xg_room_is_off() ||
+    if (!entry || entry->copy || entry->credit.state == XG_CREDIT_ARMED || xg_room_is_off() ||
         !(copy = xg_table_copy_add(&xg_room.table, entry)))
         return false;
-    if (!arm_all_locked(entry)) {
+    if (!arm_locked(entry, XG_CREDIT_ARMED)) {
         xg_table_copy_remove(entry);
         return false;
     }

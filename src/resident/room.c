@@ -88,7 +88,7 @@ void xg_room_remove_copy(struct xg_table_entry *entry)
 
 void xg_room_drop(struct xg_table_entry *entry)
 {
-    if (entry->credit.armed || entry->credit.scouted) {
+    if (entry->credit.state != XG_CREDIT_SEEN) {
         xg_credit_dropped(&xg_room.credit, &entry->credit);
         xg_pages_disarm(&xg_room.pages, entry->pages);
     }

@@ -8,7 +8,7 @@
 
 enum { WORD_BITS = 64 };
 _Static_assert(sizeof(struct xg_table_key) == 5 * sizeof(uint64_t), "a key has no padding");
-static const uintptr_t SCOUT_BYTES = (uintptr_t)2 << 20, SCOUT_APART = (uintptr_t)64 << 20;
+enum { SCOUT_BYTES = 2 << 20, SCOUT_APART = XG_CREDIT_PART * SCOUT_BYTES };
 
 /* --- Hashes ---------------------------------------------------------------------------------- */
 
@@ -167,15 +167,18 @@ static void mark_copy(const struct xg_table *table, const struct xg_table_entry 
     }
 }
 
-bool xg_table_scout(const struct xg_table *table, const struct xg_table_entry *entry, int block,
-                    struct xg_pages_range *pages)
+bool xg_table_armed(const struct xg_table *table, const struct xg_table_entry *entry,
+                    enum xg_credit_state state, int block, struct xg_pages_range *pages)
 {
+    *pages = entry->pages;
+    if (state != XG_CREDIT_SCOUTED)
+        return state == XG_CREDIT_ARMED && block == 0;
     const uintptr_t page = table->page_bytes, bytes = entry->pages.end - entry->pages.begin;
     const uintptr_t blocks = bytes / SCOUT_APART;
     if (!bytes || (uintptr_t)block >= (blocks ? blocks : 1))
         return false;
     if (!blocks) {
-        const uintptr_t part = bytes / page / 32 * page;
+        const uintptr_t part = bytes / page / XG_CREDIT_PART * page;
         pages->begin = entry->pages.begin + bytes / page / 2 * page;
         pages->end = pages->begin + (part ? part : page);
         return true;
@@ -191,10 +194,10 @@ bool xg_table_scout(const struct xg_table *table, const struct xg_table_entry *e
 static size_t count_armed(const struct xg_table *table, const struct xg_table_entry *entry,
                           struct xg_pages_range pages)
 {
-    struct xg_pages_range block, part = common(entry->pages, pages);
-    size_t bytes = entry->credit.armed ? part.end - part.begin : 0;
-    for (int i = 0; entry->credit.scouted && xg_table_scout(table, entry, i, &block); i++) {
-        part = common(block, pages);
+    struct xg_pages_range part;
+    size_t bytes = 0;
+    for (int i = 0; xg_table_armed(table, entry, entry->credit.state, i, &part); i++) {
+        part = common(part, pages);
         bytes += part.end - part.begin;
     }
     return bytes / table->page_bytes;
@@ -203,8 +206,7 @@ static size_t count_armed(const struct xg_table *table, const struct xg_table_en
 double xg_table_written_share(const struct xg_table *table, const struct xg_table_entry *entry)
 {
     const size_t armed = count_armed(table, entry, entry->pages);
-    return entry->written_pages < armed ? (double)entry->written_pages / (double)armed
-                                        : entry->written_pages > 0;
+    return entry->written_pages < armed ? (double)entry->written_pages / (double)armed : armed > 0;
 }
 
 void xg_table_mark(void *of, struct xg_pages_range pages)

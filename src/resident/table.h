@@ -100,10 +100,11 @@ void xg_table_mark(void *table, struct xg_pages_range pages);
 /* The share of the entry's armed pages that is in written_pages, at most 1, for the credit. */
 double xg_table_written_share(const struct xg_table *table, const struct xg_table_entry *entry);
 
-/* The pages that a scout arms, in blocks of up to 2 MiB: block 0, 1, ... False: there are no more.
- * Together they are at most a 32nd of the entry's pages, but at least one page. */
-bool xg_table_scout(const struct xg_table *table, const struct xg_table_entry *entry, int block,
-                    struct xg_pages_range *pages);
+/* The pages that are armed in this state: block 0, 1, ... False: there are no more. Those of a
+ * scout, in blocks of up to 2 MiB, are together at most XG_CREDIT_SHARE of the entry's pages, but
+ * at least one page. */
+bool xg_table_armed(const struct xg_table *table, const struct xg_table_entry *entry,
+                    enum xg_credit_state state, int block, struct xg_pages_range *pages);
 
 /* --- Copies ---------------------------------------------------------------------------------- */
 

@@ -17,9 +17,9 @@ static const char *row_at(const struct xg_table_key *key, int64_t row)
 
 static void drop(struct kept *kept, struct xg_table_entry *entry)
 {
-    if (entry->credit.armed)
+    if (entry->credit.state == XG_CREDIT_ARMED)
         xg_pages_disarm(&kept->pages, entry->pages);
-    entry->credit.armed = false;
+    entry->credit.state = XG_CREDIT_SEEN;
     if (entry->copy)
         free(entry->copy->held);
     xg_table_copy_remove(entry);
@@ -97,7 +97,7 @@ static void begin_copy(struct kept *kept, struct xg_table_entry *entry)
     if (!accept(kept, entry, xg_pages_arm(&kept->pages, entry->pages, xg_table_mark, &kept->table)))
         return;
     kept->armed++;
-    entry->credit.armed = true;
+    entry->credit.state = XG_CREDIT_ARMED;
     entry->written_pages = 0;
     xg_table_copy_clean(&kept->table, entry);
     if (!kept->copy_first)

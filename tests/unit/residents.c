@@ -211,7 +211,7 @@ static void test_marks(void)
     struct xg_table_entry *entries[4];
     for (int i = 0; i < 4; i++) {
         entries[i] = add(&keys[i]);
-        entries[i]->credit.armed = i != 1;
+        entries[i]->credit.state = i != 1 ? XG_CREDIT_ARMED : XG_CREDIT_SEEN;
         XT_CHECK(xg_table_copy_add(&table, entries[i]));
         xg_table_copy_clean(&table, entries[i]);
     }
@@ -245,8 +245,8 @@ static void test_scouts(void)
         size_t pages = 0;
         xg_table_init(&table, PAGE);
         struct xg_table_entry *entry = add(&key);
-        entry->credit.scouted = true;
-        for (int b = 0; xg_table_scout(&table, entry, b, &block); b++) {
+        entry->credit.state = XG_CREDIT_SCOUTED;
+        for (int b = 0; xg_table_armed(&table, entry, XG_CREDIT_SCOUTED, b, &block); b++) {
             XT_CHECK(block.begin % PAGE == 0 && block.begin >= last &&
                      block.begin >= entry->pages.begin && block.end <= entry->pages.end &&
                      block.begin < block.end);
@@ -260,7 +260,7 @@ static void test_scouts(void)
         XT_CHECK(pages >= sizes[i] / 80, "%zu of %zu pages", pages, sizes[i]);
         /* Only the scout's pages count as written. */
         XT_CHECK(xg_table_written_share(&table, entry) == 0.0);
-        xg_table_scout(&table, entry, 0, &block);
+        xg_table_armed(&table, entry, XG_CREDIT_SCOUTED, 0, &block);
         xg_table_mark(&table, (struct xg_pages_range){block.begin, block.begin + PAGE});
         XT_CHECK(xg_table_written_share(&table, entry) == 1.0 / (double)pages);
         entry->written_pages = 0;
