@@ -108,8 +108,9 @@ static bool each_locked(struct xg_table_entry *entry, enum xg_credit_state state
     return true;
 }
 
-static void look_at_locked(struct xg_resident_operand *operand, uint64_t now)
+static void look_at_locked(struct xg_problem *problem, int b, uint64_t now)
 {
+    struct xg_resident_operand *operand = &problem->resident->operand[b];
     struct xg_table_entry *entry = entry_of_locked(&operand->key);
     if (!entry) {
         operand->key.at = NULL;
@@ -124,8 +125,9 @@ static void look_at_locked(struct xg_resident_operand *operand, uint64_t now)
     else if (!lost)
         take_copy_locked(entry, operand);
     entry->fingerprint = now;
-    operand->unchanged = xg_credit_unchanged(&entry->credit, &operand->sight);
-    operand->spare_s = xg_credit_spare_s(&xg_room.credit, &entry->credit, &operand->sight);
+    problem->held[b] = operand->held_elems;
+    problem->unchanged[b] = xg_credit_unchanged(&entry->credit, &operand->sight);
+    problem->spare_s[b] = xg_credit_spare_s(&xg_room.credit, &entry->credit, &operand->sight);
 }
 
 /* C is about to be written: pages that are tracked would fault, one by one. */
@@ -161,14 +163,13 @@ void xg_resident_look(struct xg_resident_call *call, struct xg_problem *problem,
     drop_result_locked(problem);
     for (int b = 0; b < 2 && !xg_room_is_off(); b++)
         if (call->operand[b].key.at)
-            look_at_locked(&call->operand[b], now[b]);
+            look_at_locked(problem, b, now[b]);
     problem->loan_s = xg_credit_loan_s(&xg_room.credit);
     xg_room_leave();
-    for (int b = 0; b < 2; b++) {
-        const struct xg_resident_operand *operand = &call->operand[call->shared ? 0 : b];
-        problem->held[b] = operand->held_elems;
-        problem->unchanged[b] = operand->unchanged;
-        problem->spare_s[b] = operand->spare_s;
+    if (call->shared) {
+        problem->held[1] = problem->held[0];
+        problem->unchanged[1] = problem->unchanged[0];
+        problem->spare_s[1] = problem->spare_s[0];
     }
     errno = saved_errno;
 }

@@ -44,8 +44,6 @@ struct xg_resident_call {
         int row_count;
         double held_elems; /* of the others */
         double gain_s;     /* saved if all of it is held */
-        int unchanged;     /* as xg_problem says, and the next */
-        double spare_s;
         struct xg_credit_sight sight;
     } operand[2];
     bool shared; /* B is the same matrix as A and takes A's place; of B nothing else is set */
