@@ -252,10 +252,3 @@ void xg_room_leave_device(struct xg_dev *dev)
     if (able)
         xg_dev_end(dev, before);
 }
-
-const char *xg_room_why_not(void)
-{
-    if (!atomic_load(&off))
-        return NULL;
-    return xg_room.pages.why ? xg_room.pages.why : "this process cannot track its memory";
-}
