@@ -88,6 +88,9 @@ struct shim_pending {
     bool ours;        /* by its size: the engine may want it */
     bool accompanied; /* on the CPU, it or one of its groups needs shim_end_enter */
     int returned;     /* by the caller's routine */
+    /* The library that computes the call, set by shim_dispatch: the caller's own, or, if that lacks
+     * the operation, the one whose GEMM replaces it. */
+    struct shim_blas blas;
 };
 
 static struct shim_outer *shim_outer_of(const struct shim_pending *pending)
@@ -202,35 +205,22 @@ static bool shim_factored(void *context, const struct xg_routine *routine)
     return info == 0;
 }
 
-/* The library that computes the call: the caller's own, or, if that lacks the operation, the one
- * whose GEMM replaces it. */
-static struct shim_blas shim_cpu_blas(const struct shim_pending *pending)
-{
-    const struct shim_symbol *symbol = pending->call->symbol;
-    struct shim_next other;
-    if (pending->next->blas.function || !shim_args_optional(symbol->op))
-        return pending->next->blas;
-    shim_next_sibling(pending->next, symbol, xg_kind(XG_OP_GEMM, symbol->type), &other);
-    return other.blas;
-}
-
 static const char *shim_library(void *context)
 {
-    const struct shim_blas blas = shim_cpu_blas(context);
-    return shim_blas_file(&blas);
+    const struct shim_pending *pending = context;
+    return shim_blas_file(&pending->blas);
 }
 
 static int shim_threads_of(void *context)
 {
     const struct shim_pending *pending = context;
-    const struct shim_blas blas = shim_cpu_blas(pending);
-    return shim_blas_threads(&blas, pending->lapack ? NULL : &pending->args->problem);
+    return shim_blas_threads(&pending->blas, pending->lapack ? NULL : &pending->args->problem);
 }
 
 static double shim_spin_s(void *context)
 {
-    const struct shim_blas blas = shim_cpu_blas(context);
-    return shim_pools_spin_s(shim_blas_pool(&blas));
+    const struct shim_pending *pending = context;
+    return shim_pools_spin_s(shim_blas_pool(&pending->blas));
 }
 
 /* --- One call -------------------------------------------------------------------------------- */
@@ -289,10 +279,14 @@ static void shim_leave_sizes(const struct shim_pending *pending)
 
 static void shim_dispatch(struct shim_pending *pending)
 {
-    const struct shim_blas blas = shim_cpu_blas(pending);
-    const enum shim_pool pool = shim_blas_pool(&blas);
+    const struct shim_symbol *symbol = pending->call->symbol;
+    struct shim_next next = *pending->next;
+    if (!next.blas.function && shim_args_optional(symbol->op))
+        shim_next_sibling(pending->next, symbol, xg_kind(XG_OP_GEMM, symbol->type), &next);
+    pending->blas = next.blas;
+    const enum shim_pool pool = shim_blas_pool(&pending->blas);
     struct shim_args *args = pending->args;
-    struct xg_call call = {.symbol = pending->call->symbol->name, .problem = &args->problem};
+    struct xg_call call = {.symbol = symbol->name, .problem = &args->problem};
     struct xg_cpu cpu = {.whole = shim_whole,
                          .part = shim_part,
                          .library = shim_library,

@@ -26,11 +26,6 @@ static const void *word(const struct shim_call *call, int index)
     return (const void *)call->words[index];
 }
 
-static double real_at(enum xg_type type, const void *at)
-{
-    return xg_type_is_double(type) ? *(const double *)at : *(const float *)at;
-}
-
 /* --- Systems --------------------------------------------------------------------------------- */
 
 static void read_potrf(struct reading *r)
@@ -160,7 +155,7 @@ static void ranked(struct reading *r)
     r->routine->rank = c->rank;
     r->legal = r->legal && c->rank && c->rcond;
     if (r->legal)
-        r->routine->rcond = real_at(r->routine->type, c->rcond);
+        r->routine->rcond = xg_type_real_at(r->routine->type, c->rcond, 0);
 }
 
 /* The rows that count for the workspace: LAPACK first factorizes a tall matrix, and then needs the
@@ -491,7 +486,7 @@ void shim_routine_leave(const struct shim_call *call, const struct xg_routine *r
 {
     void *work = (void *)call->words[row_of(call)->lengths[0] - 1];
     const bool mkl = pool == SHIM_POOL_MKL;
-    const double asked = real_at(routine->type, work);
+    const double asked = xg_type_real_at(routine->type, work, 0);
     const int64_t n = routine->n;
     double left = asked;
     if (routine->name == XG_ROUTINE_SYGVD && !mkl)

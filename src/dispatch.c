@@ -57,11 +57,8 @@ static void set_floor(void)
     struct xg_shelter shelter;
     xg_shelter_enter(&shelter);
     const struct xg_conf *conf = xg_conf_get();
-    bool on = conf->lapack == XG_LAPACK_ON;
-    int64_t extent = !on ? INT64_MAX : xg_conf_tells(conf) ? 1 : XG_ROUTINE_FLOOR;
-    if (on && xg_conf_insists(conf))
-        extent = 1;
-    if (conf->mode == XG_MODE_CPU && !xg_conf_tells(conf))
+    int64_t extent = xg_conf_tells(conf) || xg_conf_insists(conf) ? 1 : XG_ROUTINE_FLOOR;
+    if (conf->lapack != XG_LAPACK_ON || (conf->mode == XG_MODE_CPU && !xg_conf_tells(conf)))
         extent = INT64_MAX;
     atomic_store_explicit(&floor_extent, extent, memory_order_relaxed);
     xg_shelter_leave(&shelter);
@@ -220,25 +217,31 @@ static bool may_have_device(void)
     return atomic_load(&files);
 }
 
+/* Operands may stay, and the product reads enough of them: the look takes some microseconds and a
+ * lock. */
+static bool may_stay(const struct xg_conf *conf, const struct xg_problem *problem, bool ready)
+{
+    const double least = ready ? XG_RESIDENT_FLOOR_BYTES : XG_RESIDENT_BEFORE_BYTES;
+    return conf->resident == XG_RESIDENT_AUTO && !conf->reproducible &&
+           (conf->mode == XG_MODE_AUTO || conf->mode == XG_MODE_GPU) && !problem->batch &&
+           problem->m >= 1 && problem->n >= 1 && problem->k >= 1 &&
+           !xg_problem_alpha_zero(problem) &&
+           xg_problem_up_elems(problem) * (double)xg_problem_elem_bytes(problem) >= least;
+}
+
 /*
  * Finds what the device has of the operands, and sets that in *copy. Before the GPU is ready it has
  * nothing, but the look notes unchanged operands: what they would save may pay for a start. False:
- * they are not looked at. A look takes some microseconds and a lock, so it skips small operands,
- * calls that do not read them, threads with too little stack for the GPU, and a GEMV inside a
- * routine of LAPACK: reductions make one for each column, each of another block.
+ * they are not looked at; so are calls on threads with too little stack for the GPU, and a GEMV
+ * inside a routine of LAPACK: reductions make one for each column, each of another block.
  */
 static bool find_held(const struct xg_conf *conf, struct xg_shelter *shelter,
                       const struct xg_problem *problem, struct xg_problem *copy,
                       struct xg_resident_call *held)
 {
     const enum xg_engine_state state = xg_engine_state_get();
-    const double least =
-        state == XG_ENGINE_READY ? XG_RESIDENT_FLOOR_BYTES : XG_RESIDENT_BEFORE_BYTES;
-    if (conf->resident != XG_RESIDENT_AUTO || conf->reproducible || problem->batch ||
-        conf->mode == XG_MODE_CPU || conf->mode == XG_MODE_COMPARE || state == XG_ENGINE_NONE ||
-        state == XG_ENGINE_FORKED || problem->m < 1 || problem->n < 1 || problem->k < 1 ||
-        xg_problem_up_elems(problem) * (double)xg_problem_elem_bytes(problem) < least ||
-        xg_problem_alpha_zero(problem) ||
+    if (state == XG_ENGINE_NONE || state == XG_ENGINE_FORKED ||
+        !may_stay(conf, problem, state == XG_ENGINE_READY) ||
         (problem->op == XG_OP_GEMV && xg_tally_own(XG_TALLY_ROUTINES)) || !xg_stack_suffices() ||
         close_shelter(shelter) || (state == XG_ENGINE_COLD && !may_have_device()))
         return false;

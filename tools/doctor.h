@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "doctor_facts.h"
+#include "src/base/file.h"
 
 /* --- Text in arrays of fixed size; text that does not fit is cut ----------------------------- */
 
@@ -20,9 +21,6 @@ void doctor_texts_add(struct doctor_texts *texts, const char *format, ...)
 
 /* Adds the text as it is, if the condition holds. */
 void doctor_texts_add_if(struct doctor_texts *texts, bool holds, const char *text);
-
-/* The part after the last slash. */
-const char *doctor_text_basename(const char *path);
 
 /* Whether the path is that of this library, libxgemm_shim, of any version. */
 bool doctor_text_is_library(const char *path);

@@ -116,7 +116,7 @@ static void take_definition(struct doctor_elf *elf, const char *name, int visibi
 
 static void name_vendor(struct doctor_elf *elf, const char *path)
 {
-    const char *name = doctor_text_basename(path);
+    const char *name = xg_file_name(path);
     if (elf->vendor == DOCTOR_VENDOR_MKL && strncmp(name, "libmkl_", 7) != 0) {
         elf->vendor = DOCTOR_VENDOR_NONE;
         elf->mkl_inside = true;

@@ -98,7 +98,7 @@ static void prepare_list(void)
 /* Other dynamic linkers would run the program. */
 static bool is_glibc(const char *interpreter)
 {
-    const char *name = doctor_text_basename(interpreter);
+    const char *name = xg_file_name(interpreter);
     return !strncmp(name, "ld-linux", 8) || !strncmp(name, "ld64.so", 7) ||
            !strncmp(name, "ld.so", 5);
 }
@@ -131,15 +131,14 @@ static bool matters(const struct doctor_object *object)
 /* Sets whether other files need the object or import from it. */
 static void relate(const struct doctor_objects *objects, struct doctor_object *object)
 {
-    const char *name =
-        object->elf.soname[0] ? object->elf.soname : doctor_text_basename(object->path);
+    const char *name = object->elf.soname[0] ? object->elf.soname : xg_file_name(object->path);
     for (int i = 0; i < objects->count; i++) {
         const struct file *other = objects->files[i];
         if (&other->object == object)
             continue;
         object->wanted |= doctor_names_meet(&other->object.elf.imports, &object->elf.defines);
         for (int j = 0; j < other->needed_count; j++)
-            object->needed |= !strcmp(doctor_text_basename(other->needed[j]), name);
+            object->needed |= !strcmp(xg_file_name(other->needed[j]), name);
     }
 }
 
@@ -147,7 +146,7 @@ static void relate(const struct doctor_objects *objects, struct doctor_object *o
 static void note_file(char file[DOCTOR_PATH_BYTES], const char *name,
                       const struct doctor_object *object)
 {
-    if (!file[0] && !strncmp(doctor_text_basename(object->path), name, strlen(name)))
+    if (!file[0] && !strncmp(xg_file_name(object->path), name, strlen(name)))
         doctor_text_set(file, DOCTOR_PATH_BYTES, "%s", object->path);
 }
 
@@ -165,7 +164,7 @@ void doctor_objects_finish(const struct doctor_objects *objects, struct doctor_f
         const struct doctor_object *object = &objects->files[i]->object;
         note_file(facts->run.cublas_file, "libcublas.so", object);
         note_file(facts->run.cusolver_file, "libcusolver.so", object);
-        facts->program.julia |= !strncmp(doctor_text_basename(object->path), "libjulia", 8);
+        facts->program.julia |= !strncmp(xg_file_name(object->path), "libjulia", 8);
         facts->program.lapack |=
             doctor_names_lapack(&object->elf.imports) && !doctor_text_is_library(object->path);
     }

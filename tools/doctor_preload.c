@@ -14,7 +14,7 @@
 static void read_entry(struct doctor_preload *preload, const char *entry)
 {
     struct doctor_elf elf;
-    const char *name = doctor_text_basename(entry);
+    const char *name = xg_file_name(entry);
     if (doctor_text_is_library(entry)) {
         preload->twice = true;
         return;

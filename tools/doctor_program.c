@@ -42,7 +42,7 @@ static enum doctor_reach find_reach(const struct doctor_program *program,
 
 static void read_elf(struct doctor_program *program, const struct doctor_elf *elf)
 {
-    const char *name = doctor_text_basename(program->path);
+    const char *name = xg_file_name(program->path);
     program->inside = elf->inside;
     doctor_names_join(&program->inside, &elf->defines);
     doctor_names_remove_kinds(&program->inside, &elf->imports);

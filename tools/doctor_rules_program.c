@@ -79,7 +79,7 @@ static void add_children(struct doctor_texts *subjects, const struct doctor_fact
             continue;
         if (first)
             doctor_text_set(others + at, sizeof others - at, "%s %s", at ? "," : "; likewise",
-                            doctor_text_basename(child->path));
+                            xg_file_name(child->path));
         else
             first = child;
     }
@@ -116,7 +116,7 @@ enum loss {
 static bool is_library(const struct doctor_object *object)
 {
     static const char *const parts[] = {"blas", "blis", "mkl", "atlas", "armpl", "lapack", "flame"};
-    const char *name = doctor_text_basename(object->path);
+    const char *name = xg_file_name(object->path);
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (object->elf.kit && !object->main && strstr(name, parts[i]))
             return true;
@@ -127,7 +127,7 @@ static bool is_library(const struct doctor_object *object)
 static bool is_fallback(const struct doctor_facts *facts, const struct doctor_object *object)
 {
     return facts->run.account.row_count > 0 &&
-           !strcmp(object->elf.soname[0] ? object->elf.soname : doctor_text_basename(object->path),
+           !strcmp(object->elf.soname[0] ? object->elf.soname : xg_file_name(object->path),
                    XG_DEFAULT_CPU_BLAS);
 }
 
@@ -263,7 +263,7 @@ DOCTOR_RULE(find_spin)
     const char *setting = longest->spin_setting;
     if (isfinite(longest->spin_s))
         doctor_text_set(time, sizeof time, "for %.3g s", longest->spin_s);
-    doctor_texts_add(subjects, "%s spin %s%s%s", doctor_text_basename(longest->path), time,
+    doctor_texts_add(subjects, "%s spin %s%s%s", xg_file_name(longest->path), time,
                      *setting ? " because of " : "", setting);
 }
 

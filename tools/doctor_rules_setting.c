@@ -33,8 +33,7 @@ DOCTOR_RULE(find_rivals)
     const struct doctor_texts *rivals = &facts->preload.rivals;
     for (int i = 0; i < rivals->count; i++)
         doctor_texts_add_if(subjects,
-                            (strncmp(doctor_text_basename(rivals->text[i]), "libnvblas", 9) == 0) ==
-                                detail,
+                            (strncmp(xg_file_name(rivals->text[i]), "libnvblas", 9) == 0) == detail,
                             rivals->text[i]);
 }
 

@@ -30,13 +30,7 @@ void doctor_texts_add_if(struct doctor_texts *texts, bool holds, const char *tex
         doctor_texts_add(texts, "%s", text);
 }
 
-const char *doctor_text_basename(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 bool doctor_text_is_library(const char *path)
 {
-    return !strncmp(doctor_text_basename(path), "libxgemm_shim.", 14);
+    return !strncmp(xg_file_name(path), "libxgemm_shim.", 14);
 }

@@ -209,6 +209,12 @@ static inline bool xg_type_is_double(enum xg_type type)
     return type == XG_TYPE_D || type == XG_TYPE_Z;
 }
 
+/* A real number, or a part of a complex one, of an array. */
+static inline double xg_type_real_at(enum xg_type type, const void *at, int64_t index)
+{
+    return xg_type_is_double(type) ? ((const double *)at)[index] : ((const float *)at)[index];
+}
+
 /* The type of its numbers' parts. */
 static inline enum xg_type xg_type_real(enum xg_type type)
 {

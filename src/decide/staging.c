@@ -138,12 +138,6 @@ static int choose_populate(const struct xg_problem *call, const struct traffic *
                : 0;
 }
 
-void xg_staging_set_populate(struct xg_staging *staging, int populate, int workers)
-{
-    staging->populate = (int)xg_min_i64(populate, workers - 1);
-    staging->joining = (int)xg_min_i64(staging->populate, workers - staging->workers);
-}
-
 struct xg_staging xg_staging_choose(const struct xg_problem *call,
                                     const struct xg_staging_direct *direct, int workers,
                                     size_t block_bytes)
@@ -159,6 +153,7 @@ struct xg_staging xg_staging_choose(const struct xg_problem *call,
         .load_bytes = chunk_bytes(all.up_bytes / LOADS, block_bytes),
         .store_bytes = chunk_bytes(all.down_bytes / STORES, block_bytes),
     };
-    xg_staging_set_populate(&staging, choose_populate(call, &staged, workers), workers);
+    staging.populate = choose_populate(call, &staged, workers);
+    staging.joining = (int)xg_min_i64(staging.populate, workers - staging.workers);
     return staging;
 }

@@ -40,8 +40,4 @@ struct xg_staging xg_staging_choose(const struct xg_problem *call,
                                     const struct xg_staging_direct *direct, int workers,
                                     size_t block_bytes);
 
-/* Lets `populate` threads populate a fresh C, at most all workers but the submitter. workers: as
- * above. */
-void xg_staging_set_populate(struct xg_staging *staging, int populate, int workers);
-
 #endif

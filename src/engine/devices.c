@@ -113,7 +113,6 @@ bool xg_devices_detach(struct xg_device *device, struct xg_device *held)
         device->left[i] = hung ? device->slots[i].lane : NULL;
         device->slots[i].lane = NULL;
     }
-    device->left_dev = hung ? device->dev : NULL;
     device->dev = NULL;
     return true;
 }

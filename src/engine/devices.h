@@ -27,12 +27,11 @@ struct xg_device {
         struct xg_lane *lane; /* NULL: not created yet */
         bool busy;
     } slots[XG_DEVICES_LANES];
-    struct xg_lane *left[XG_DEVICES_LANES]; /* a hung device's lanes; left_dev: that device */
-    struct xg_dev *left_dev;
-    int failures; /* in a row */
-    int wrongs;   /* in a row, of the verified products */
-    int held;     /* callers that keep the device open without a lane */
-    bool lost;    /* it gets no more products */
+    struct xg_lane *left[XG_DEVICES_LANES]; /* a hung device's lanes */
+    int failures;                           /* in a row */
+    int wrongs;                             /* in a row, of the verified products */
+    int held;                               /* callers that keep the device open without a lane */
+    bool lost;                              /* it gets no more products */
 };
 
 struct xg_devices {

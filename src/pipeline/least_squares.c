@@ -62,11 +62,6 @@ struct xg_routine xg_least_squares_decomposition(const struct xg_routine *routin
 
 /* --- The solution ---------------------------------------------------------------------------- */
 
-static double real_at(enum xg_type type, const void *at, int64_t index)
-{
-    return xg_type_is_double(type) ? ((const double *)at)[index] : ((const float *)at)[index];
-}
-
 /* LAPACK's bound (dlalsd.f, dgelss.f): smaller singular values count as 0. eps: the largest
  * relative rounding error. */
 static double negligible(const struct xg_routine *routine, double largest, double eps)
@@ -84,11 +79,11 @@ static double negligible(const struct xg_routine *routine, double largest, doubl
 static int64_t rank_of(const struct xg_routine *routine, const void *values)
 {
     const double eps = (xg_type_is_double(routine->type) ? DBL_EPSILON : FLT_EPSILON) / 2;
-    const double largest = real_at(routine->type, values, 0);
+    const double largest = xg_type_real_at(routine->type, values, 0);
     const double bound = negligible(routine, largest, eps);
     int64_t rank = 0;
     for (int64_t i = 0; i < routine->n; i++) {
-        const double value = real_at(routine->type, values, i);
+        const double value = xg_type_real_at(routine->type, values, i);
         if (!(fabs(value - bound) > (double)routine->m * eps * largest))
             return -1;
         rank += value > bound;
@@ -102,7 +97,7 @@ static void divide(const struct xg_routine *routine, void *right, const void *va
     const int64_t parts = xg_type_parts(routine->type);
     for (int64_t j = 0; j < routine->k; j++)
         for (int64_t i = 0; i < rank * parts; i++) {
-            const double value = real_at(routine->type, values, i / parts);
+            const double value = xg_type_real_at(routine->type, values, i / parts);
             const int64_t at = j * routine->n * parts + i;
             if (xg_type_is_double(routine->type))
                 ((double *)right)[at] /= value;

@@ -13,8 +13,6 @@
 #include "resident/room.h"
 #include "verify/verify.h"
 
-int xg_pipeline_populate = -1;
-
 /* --- What is left over after a failure ----------------------------------------------------- */
 
 static void finish_rows(const struct xg_problem *call, const struct xg_plan_tile *tile, int64_t row,
@@ -296,8 +294,6 @@ static enum xg_status run_problem(struct xg_lane *lane, const struct xg_problem 
         direct = find_direct(lane->dev, call);
     struct xg_staging staging =
         xg_staging_choose(call, &direct, lane->workers, XG_QUEUE_BLOCK_BYTES);
-    if (xg_pipeline_populate >= 0 && staging.populate)
-        xg_staging_set_populate(&staging, xg_pipeline_populate, lane->workers);
     struct xg_pipe pipe = {
         .dev = lane->dev,
         .call = call,

@@ -8,10 +8,6 @@
 
 struct xg_lane;
 
-/* Number of threads that populate a fresh C, if the product's staging populates C at all; -1:
- * staging decides. The benchmarks set it before the first product. */
-extern int xg_pipeline_populate;
-
 /*
  * Computes *call (m, n, k >= 1, alpha != 0) on the lane's device. Each tile of C is written to the
  * caller's memory only when it is final, and is then marked. After a failure at any step, cpu->part

@@ -33,14 +33,15 @@ void xg_credit_call(struct xg_credit *credit, double took_s, double saved_s, dou
     credit->have_s += XG_CREDIT_OF_TIME * took_s + XG_CREDIT_OF_SAVED * saved_s - lost_s;
 }
 
+/* The share of an operand's pages that is armed, by its state. */
+static const double share_of[] = {0.0, XG_CREDIT_SHARE, 1.0};
+
 /* What writes to its armed pages can cost beyond what it earned. A share of what it earned is
  * credit already. */
 static double risk_of(const struct xg_credit_item *item)
 {
-    const double loss_s = item->miss_s + item->disarm_s;
-    return item->armed     ? fmax(0.0, loss_s - (1.0 - XG_CREDIT_OF_SAVED) * item->earned_s)
-           : item->scouted ? XG_CREDIT_SHARE * loss_s
-                           : 0.0;
+    const double loss_s = share_of[item->state] * (item->miss_s + item->disarm_s);
+    return fmax(0.0, loss_s - (1.0 - XG_CREDIT_OF_SAVED) * item->earned_s);
 }
 
 /* Changes the item and keeps the sum of all risks. */
@@ -51,12 +52,11 @@ static void replace(struct xg_credit *credit, struct xg_credit_item *item, struc
     credit->risk_s = fmax(0.0, credit->risk_s + risk_of(item));
 }
 
-static void set_state(struct xg_credit *credit, struct xg_credit_item *item, bool scouted,
-                      bool armed, double earned_s)
+static void set_state(struct xg_credit *credit, struct xg_credit_item *item,
+                      enum xg_credit_state state, double earned_s)
 {
     struct xg_credit_item by = *item;
-    by.scouted = scouted;
-    by.armed = armed;
+    by.state = state;
     by.earned_s = earned_s;
     replace(credit, item, by);
 }
@@ -86,7 +86,7 @@ static enum xg_credit_advice hit(struct xg_credit *credit, struct xg_credit_item
 {
     item->run++;
     item->used = credit->uses;
-    set_state(credit, item, false, true, item->earned_s + gain_s);
+    set_state(credit, item, XG_CREDIT_ARMED, item->earned_s + gain_s);
     credit->have_s += XG_CREDIT_OF_SAVED * gain_s;
     return XG_CREDIT_HIT;
 }
@@ -97,7 +97,7 @@ static enum xg_credit_advice drop(struct xg_credit *credit, struct xg_credit_ite
     if (burnt)
         item->need = item->run > twice(need_of(item)) ? item->run : twice(need_of(item));
     item->run = 0;
-    set_state(credit, item, false, false, 0.0);
+    set_state(credit, item, XG_CREDIT_SEEN, 0.0);
     return XG_CREDIT_DROP;
 }
 
@@ -116,13 +116,13 @@ static enum xg_credit_advice use_kept(struct xg_credit *credit, struct xg_credit
 /* Of an operand that is not kept: by its fingerprint or its scout. */
 static bool is_changed(const struct xg_credit_item *item, const struct xg_credit_sight *sight)
 {
-    return sight->changed || (item->scouted && sight->written > XG_CREDIT_DIRTY);
+    return sight->changed || (item->state == XG_CREDIT_SCOUTED && sight->written > XG_CREDIT_DIRTY);
 }
 
 int xg_credit_unchanged(const struct xg_credit_item *item, const struct xg_credit_sight *sight)
 {
     const bool proved = !is_changed(item, sight) && item->run + 1 >= need_of(item);
-    return item->armed || proved ? item->run + 1 : 0;
+    return item->state == XG_CREDIT_ARMED || proved ? item->run + 1 : 0;
 }
 
 /* What is left if this share of its pages is armed. */
@@ -135,7 +135,7 @@ static double spare_s(const struct xg_credit *credit, const struct xg_credit_ite
 /* What is left if all of them are, after a scout that is paid for or not. */
 static double spare_of_all_s(const struct xg_credit *credit, const struct xg_credit_item *item)
 {
-    return spare_s(credit, item, item->scouted ? 1.0 : 1.0 + XG_CREDIT_SHARE);
+    return spare_s(credit, item, item->state == XG_CREDIT_SCOUTED ? 1.0 : 1.0 + XG_CREDIT_SHARE);
 }
 
 /* The credit covers the scout now, and would cover all pages once all is lent. */
@@ -148,15 +148,15 @@ static bool may_scout(const struct xg_credit *credit, const struct xg_credit_ite
 double xg_credit_spare_s(const struct xg_credit *credit, const struct xg_credit_item *item,
                          const struct xg_credit_sight *sight)
 {
-    const bool due = item->scouted && xg_credit_unchanged(item, sight) > 0;
+    const bool due = item->state == XG_CREDIT_SCOUTED && xg_credit_unchanged(item, sight) > 0;
     return due ? spare_of_all_s(credit, item) : -INFINITY;
 }
 
 static enum xg_credit_advice use_other(struct xg_credit *credit, struct xg_credit_item *item,
                                        const struct xg_credit_sight *sight)
 {
-    bool changed = is_changed(item, sight);
-    if (item->scouted) {
+    bool changed = is_changed(item, sight), scouted = item->state == XG_CREDIT_SCOUTED;
+    if (scouted) {
         credit->have_s -= sight->written * XG_CREDIT_SHARE * item->miss_s;
         /* One that waits may be written a little at each use. */
         changed |= credit->have_s < credit->risk_s;
@@ -167,12 +167,12 @@ static enum xg_credit_advice use_other(struct xg_credit *credit, struct xg_credi
     }
     item->run = changed ? 0 : item->run + 1;
     if (changed)
-        set_state(credit, item, false, false, 0.0);
+        set_state(credit, item, XG_CREDIT_SEEN, 0.0);
     if (item->run >= XG_CREDIT_NEED) /* or a program whose calls are short would never begin */
         lend(credit, XG_CREDIT_OF_FORGONE * sight->gain_s);
     if (item->run < need_of(item))
         return XG_CREDIT_STAY;
-    if (item->scouted)
+    if (scouted)
         return spare_of_all_s(credit, item) >= 0.0 ? XG_CREDIT_ARM : XG_CREDIT_STAY;
     return may_scout(credit, item) ? XG_CREDIT_SCOUT : XG_CREDIT_STAY;
 }
@@ -181,20 +181,15 @@ enum xg_credit_advice xg_credit_use(struct xg_credit *credit, struct xg_credit_i
                                     const struct xg_credit_sight *sight)
 {
     credit->uses++;
-    return (item->armed ? use_kept : use_other)(credit, item, sight);
+    return (item->state == XG_CREDIT_ARMED ? use_kept : use_other)(credit, item, sight);
 }
 
-void xg_credit_scouted(struct xg_credit *credit, struct xg_credit_item *item)
+void xg_credit_armed(struct xg_credit *credit, struct xg_credit_item *item,
+                     enum xg_credit_state state)
 {
-    credit->have_s -= XG_CREDIT_SHARE * item->arm_s;
-    set_state(credit, item, true, false, 0.0);
-}
-
-void xg_credit_armed(struct xg_credit *credit, struct xg_credit_item *item)
-{
-    credit->have_s -= item->arm_s;
+    credit->have_s -= share_of[state] * item->arm_s;
     item->used = credit->uses;
-    set_state(credit, item, false, true, 0.0);
+    set_state(credit, item, state, 0.0);
 }
 
 void xg_credit_postpone(struct xg_credit_item *item)
@@ -205,7 +200,7 @@ void xg_credit_postpone(struct xg_credit_item *item)
 void xg_credit_dropped(struct xg_credit *credit, struct xg_credit_item *item)
 {
     credit->have_s -= risk_of(item);
-    drop(credit, item, item->armed && item->earned_s < item->arm_s);
+    drop(credit, item, item->state == XG_CREDIT_ARMED && item->earned_s < item->arm_s);
 }
 
 double xg_credit_worth(const struct xg_credit *credit, const struct xg_credit_item *item,

@@ -19,25 +19,30 @@
 #include <stdint.h>
 
 #define XG_CREDIT_START_S 0.05
-#define XG_CREDIT_OF_TIME 0.005    /* of the time in calls */
-#define XG_CREDIT_OF_SAVED 0.1     /* of what the GPU and kept operands saved */
-#define XG_CREDIT_OF_FORGONE 0.25  /* of what an unchanged operand would have saved, as a loan */
-#define XG_CREDIT_LOAN_S 0.1       /* the most that is lent in all */
-#define XG_CREDIT_SHARE (1.0 / 32) /* share of its pages that a scout arms */
+#define XG_CREDIT_OF_TIME 0.005   /* of the time in calls */
+#define XG_CREDIT_OF_SAVED 0.1    /* of what the GPU and kept operands saved */
+#define XG_CREDIT_OF_FORGONE 0.25 /* of what an unchanged operand would have saved, as a loan */
+#define XG_CREDIT_LOAN_S 0.1      /* the most that is lent in all */
+#define XG_CREDIT_SHARE (1.0 / XG_CREDIT_PART)
 #define XG_CREDIT_DIRTY 0.1  /* the largest written share that is sent again; beyond: dropped */
 #define XG_CREDIT_BETTER 2.0 /* how much better an operand must be than one that it displaces */
 /* NEED: an operand is scouted after so many uses without a change. NEVER stands for that number if
  * the operand's memory cannot be tracked. */
 enum { XG_CREDIT_NEED = 2, XG_CREDIT_NEVER = 1 << 30 };
+enum { XG_CREDIT_PART = 32 }; /* a scout arms one of so many of its pages */
 
 /* One operand. Zeroes: never used; the caller then sets the costs by xg_credit_set_costs. */
 struct xg_credit_item {
     double arm_s, disarm_s; /* of all its pages */
     double miss_s;          /* of a write to each of its pages after arming */
     int run, need;          /* uses without a change in a row; how many it needs (0: NEED) */
-    bool scouted, armed;    /* a 32nd of its pages, all of them */
-    double earned_s;        /* saved since it was armed: covers its risk */
-    int64_t used;           /* the number of its last hit or arming */
+    enum xg_credit_state {
+        XG_CREDIT_SEEN,    /* none of its pages is armed */
+        XG_CREDIT_SCOUTED, /* a share of them */
+        XG_CREDIT_ARMED,   /* all of them */
+    } state;
+    double earned_s; /* saved since it was armed: covers its risk */
+    int64_t used;    /* the number of its last hit or arming */
 };
 
 struct xg_credit {
@@ -71,7 +76,7 @@ struct xg_credit_sight {
 
 enum xg_credit_advice {
     XG_CREDIT_STAY,  /* send it, keep nothing */
-    XG_CREDIT_SCOUT, /* arm every 32nd block: then xg_credit_scouted */
+    XG_CREDIT_SCOUT, /* arm a share of it: then xg_credit_armed */
     XG_CREDIT_ARM,   /* arm it and keep it, if there is room: then xg_credit_armed */
     XG_CREDIT_HIT,   /* it is kept: send only what was written */
     XG_CREDIT_DROP   /* it was kept, and is no longer: disarm and forget it */
@@ -92,9 +97,9 @@ double xg_credit_spare_s(const struct xg_credit *credit, const struct xg_credit_
 enum xg_credit_advice xg_credit_use(struct xg_credit *credit, struct xg_credit_item *item,
                                     const struct xg_credit_sight *sight);
 
-/* The operand's scout, or all of its pages, were armed: accounts for the cost. */
-void xg_credit_scouted(struct xg_credit *credit, struct xg_credit_item *item);
-void xg_credit_armed(struct xg_credit *credit, struct xg_credit_item *item);
+/* The pages that are armed in this state were armed: accounts for the cost. */
+void xg_credit_armed(struct xg_credit *credit, struct xg_credit_item *item,
+                     enum xg_credit_state state);
 
 /* The operand could not be armed or kept: it is tried again after twice as many uses. */
 void xg_credit_postpone(struct xg_credit_item *item);

@@ -39,14 +39,12 @@ static struct xg_table_key key_of(const struct xg_problem *problem, bool b)
 
 static struct xg_table_entry *entry_of_locked(const struct xg_table_key *key)
 {
-    struct xg_table_entry *entry = xg_table_find(&xg_room.table, key), *oldest;
-    if (entry || (entry = xg_table_add(&xg_room.table, key)))
+    struct xg_table_entry *entry = xg_table_see(&xg_room.table, key), *oldest;
+    if (entry || !(oldest = xg_table_oldest(&xg_room.table)))
         return entry;
-    if (!(oldest = xg_table_oldest(&xg_room.table)))
-        return NULL;
     xg_room_drop(oldest);
     xg_table_remove(&xg_room.table, oldest);
-    return xg_table_add(&xg_room.table, key);
+    return xg_table_see(&xg_room.table, key);
 }
 
 /* Of the pages wholly inside it: the bytes before and after them may change at any time. */
@@ -61,7 +59,7 @@ static void list_rows(const struct xg_table_entry *entry, struct xg_resident_ope
     struct xg_table_rows rows = {0, 0};
     int64_t left = entry->key.rows;
     operand->row_count = 0;
-    while (xg_table_stale_rows(&xg_room.table, entry, operand->copy, &rows)) {
+    while (xg_table_stale_rows(&xg_room.table, entry, &rows)) {
         if (operand->row_count == XG_RESIDENT_ROWS) { /* the last range takes all that follow */
             struct xg_table_rows *last = &operand->rows[XG_RESIDENT_ROWS - 1];
             left += last->count - (entry->key.rows - last->first);
@@ -80,47 +78,46 @@ static void take_copy_locked(struct xg_table_entry *entry, struct xg_resident_op
     struct xg_table_copy *copy = entry->copy;
     if (!copy || copy->doomed || copy->filling || (copy->stale_pages && copy->users))
         return;
-    operand->how = XG_RESIDENT_HELD;
     operand->copy = copy;
     operand->claimed = copy->stale_pages > 0;
     list_rows(entry, operand);
     copy->users++;
     copy->filling = operand->claimed;
     if (operand->claimed)
-        xg_table_copy_clean(&xg_room.table, entry, copy);
+        xg_table_copy_clean(&xg_room.table, entry);
 }
 
 /* True if the copy was proved but some of its bytes are others: no kernel that we know does this.
  */
 static bool is_disproved(const struct xg_table_entry *entry, const struct xg_credit_sight *sight)
 {
-    return entry->credit.armed && sight->changed && entry->copy && !entry->copy->stale_pages;
+    return entry->credit.state == XG_CREDIT_ARMED && sight->changed && entry->copy &&
+           !entry->copy->stale_pages;
 }
 
-/* Learns which pages were written. False: that is not known, and the entry was dropped. */
-static bool fetch_locked(struct xg_table_entry *entry)
+typedef enum xg_pages_result pages_step(struct xg_pages *, struct xg_pages_range, xg_pages_mark *,
+                                        void *);
+
+/* Arms the pages of this state, or fetches which were written. False: the entry was dropped. */
+static bool each_locked(struct xg_table_entry *entry, enum xg_credit_state state, pages_step *step)
 {
-    struct xg_pages_range part = entry->pages;
-    if (entry->credit.armed)
-        return xg_room_accept(entry,
-                              xg_pages_fetch(&xg_room.pages, part, xg_table_mark, &xg_room.table));
-    for (int i = 0; xg_table_scout(&xg_room.table, entry, i, &part); i++)
-        if (!xg_room_accept(entry,
-                            xg_pages_fetch(&xg_room.pages, part, xg_table_mark, &xg_room.table)))
+    struct xg_pages_range part;
+    for (int i = 0; xg_table_armed(&xg_room.table, entry, state, i, &part); i++)
+        if (!xg_room_accept(entry, step(&xg_room.pages, part, xg_table_mark, &xg_room.table)))
             return false;
     return true;
 }
 
-static void look_at_locked(struct xg_resident_operand *operand, uint64_t now)
+static void look_at_locked(struct xg_problem *problem, int b, uint64_t now)
 {
+    struct xg_resident_operand *operand = &problem->resident->operand[b];
     struct xg_table_entry *entry = entry_of_locked(&operand->key);
-    const bool tracked = entry && (entry->credit.armed || entry->credit.scouted);
     if (!entry) {
         operand->key.at = NULL;
         return;
     }
-    const bool lost = tracked && !fetch_locked(entry);
-    operand->sight.written = tracked && !lost ? xg_table_written_share(&xg_room.table, entry) : 0.0;
+    const bool lost = !each_locked(entry, entry->credit.state, xg_pages_fetch);
+    operand->sight.written = xg_table_written_share(&xg_room.table, entry);
     entry->written_pages = 0;
     operand->sight.changed = entry->fingerprint && now != entry->fingerprint;
     if (!lost && is_disproved(entry, &operand->sight))
@@ -128,8 +125,9 @@ static void look_at_locked(struct xg_resident_operand *operand, uint64_t now)
     else if (!lost)
         take_copy_locked(entry, operand);
     entry->fingerprint = now;
-    operand->unchanged = xg_credit_unchanged(&entry->credit, &operand->sight);
-    operand->spare_s = xg_credit_spare_s(&xg_room.credit, &entry->credit, &operand->sight);
+    problem->held[b] = operand->held_elems;
+    problem->unchanged[b] = xg_credit_unchanged(&entry->credit, &operand->sight);
+    problem->spare_s[b] = xg_credit_spare_s(&xg_room.credit, &entry->credit, &operand->sight);
 }
 
 /* C is about to be written: pages that are tracked would fault, one by one. */
@@ -165,14 +163,13 @@ void xg_resident_look(struct xg_resident_call *call, struct xg_problem *problem,
     drop_result_locked(problem);
     for (int b = 0; b < 2 && !xg_room_is_off(); b++)
         if (call->operand[b].key.at)
-            look_at_locked(&call->operand[b], now[b]);
+            look_at_locked(problem, b, now[b]);
     problem->loan_s = xg_credit_loan_s(&xg_room.credit);
     xg_room_leave();
-    for (int b = 0; b < 2; b++) {
-        const struct xg_resident_operand *operand = &call->operand[call->shared ? 0 : b];
-        problem->held[b] = operand->held_elems;
-        problem->unchanged[b] = operand->unchanged;
-        problem->spare_s[b] = operand->spare_s;
+    if (call->shared) {
+        problem->held[1] = problem->held[0];
+        problem->unchanged[1] = problem->unchanged[0];
+        problem->spare_s[1] = problem->spare_s[0];
     }
     errno = saved_errno;
 }
@@ -183,19 +180,18 @@ void xg_resident_look(struct xg_resident_call *call, struct xg_problem *problem,
 static void let_go_locked(struct xg_resident_operand *operand, bool sent)
 {
     struct xg_table_copy *copy = operand->copy;
-    struct xg_table_entry *entry = xg_table_find(&xg_room.table, &operand->key);
-    if (!copy || !entry)
+    if (!copy)
         return;
+    struct xg_table_entry *entry = xg_table_find(&xg_room.table, &operand->key);
     if (operand->claimed)
         copy->filling = false;
     if (operand->claimed && !sent)
-        xg_table_copy_stale(&xg_room.table, entry, copy);
+        xg_table_copy_stale(&xg_room.table, entry);
     copy->users--;
     if (copy->doomed && !copy->users)
         xg_room_remove_copy(entry);
     operand->copy = NULL;
     operand->claimed = false;
-    operand->how = XG_RESIDENT_SEND;
 }
 
 /* The costs depend on whether the pages are huge, which they may become later. Finding out takes a
@@ -204,7 +200,7 @@ static void set_costs_locked(struct xg_table_entry *entry)
 {
     const struct xg_credit_item *item = &entry->credit;
     const bool again = (item->run & (item->run - 1)) == 0 || !(item->miss_s > 0.0);
-    if (!xg_room.opened || item->armed || item->need == XG_CREDIT_NEVER ||
+    if (!xg_room.opened || item->state == XG_CREDIT_ARMED || item->need == XG_CREDIT_NEVER ||
         item->run + 1 < XG_CREDIT_NEED || !again)
         return;
     entry->huge = xg_pages_are_huge(&xg_room.pages, entry->pages);
@@ -215,19 +211,21 @@ static void set_costs_locked(struct xg_table_entry *entry)
                         pages * costs->disarm_s, pages * costs->write_s);
 }
 
-/* Arms a 32nd of its pages. */
+static bool arm_locked(struct xg_table_entry *entry, enum xg_credit_state state)
+{
+    if (!each_locked(entry, state, xg_pages_arm))
+        return false;
+    entry->written_pages = 0;
+    xg_credit_armed(&xg_room.credit, &entry->credit, state);
+    return true;
+}
+
 static void scout_locked(struct xg_table_entry *entry)
 {
-    struct xg_pages_range block;
-    for (int i = 0; xg_table_scout(&xg_room.table, entry, i, &block); i++)
-        if (!xg_room_accept(entry,
-                            xg_pages_arm(&xg_room.pages, block, xg_table_mark, &xg_room.table))) {
-            xg_credit_postpone(&entry->credit);
-            xg_pages_disarm(&xg_room.pages, entry->pages);
-            return;
-        }
-    entry->written_pages = 0;
-    xg_credit_scouted(&xg_room.credit, &entry->credit);
+    if (arm_locked(entry, XG_CREDIT_SCOUTED))
+        return;
+    xg_credit_postpone(&entry->credit);
+    xg_pages_disarm(&xg_room.pages, entry->pages);
 }
 
 /* A call on the CPU also opens the tracker and scouts, so that a start is paid for, and a call
@@ -239,15 +237,15 @@ static void settle_locked(struct xg_resident_operand *operand, bool on_gpu)
     if (!entry)
         return;
     operand->sight.gain_s = operand->gain_s;
-    if (operand->how == XG_RESIDENT_HELD) /* rows that travel save nothing */
+    if (operand->copy) /* rows that travel save nothing */
         operand->sight.gain_s *= operand->held_elems / elems;
-    if (entry->credit.armed && !on_gpu)
+    if (entry->credit.state == XG_CREDIT_ARMED && !on_gpu)
         operand->sight.gain_s = 0.0;
     set_costs_locked(entry);
-    const bool tracked = entry->credit.armed || entry->credit.scouted;
+    const bool tracked = entry->credit.state != XG_CREDIT_SEEN;
     const enum xg_credit_advice advice =
         xg_credit_use(&xg_room.credit, &entry->credit, &operand->sight);
-    if (tracked && !entry->credit.armed && !entry->credit.scouted)
+    if (tracked && entry->credit.state == XG_CREDIT_SEEN)
         xg_pages_disarm(&xg_room.pages, entry->pages); /* the look has armed them again */
     const bool gains = operand->gain_s > 0.0;
     if (advice == XG_CREDIT_DROP || !on_gpu)
@@ -259,7 +257,7 @@ static void settle_locked(struct xg_resident_operand *operand, bool on_gpu)
     else if (advice == XG_CREDIT_SCOUT && gains)
         xg_room_open();
     else if (advice == XG_CREDIT_ARM && gains && on_gpu && !entry->copy)
-        operand->how = XG_RESIDENT_KEEP;
+        operand->keep = true;
 }
 
 void xg_resident_settle(struct xg_resident_call *call, const double gain_s[2], bool on_gpu)
@@ -289,30 +287,20 @@ static bool is_known(const struct xg_dev *dev, const struct xg_table_key *key)
     return xg_mem_is_known(dev, (const char *)key->at + bytes - 1);
 }
 
-static bool arm_all_locked(struct xg_table_entry *entry)
-{
-    if (!xg_room_accept(entry,
-                        xg_pages_arm(&xg_room.pages, entry->pages, xg_table_mark, &xg_room.table)))
-        return false;
-    entry->written_pages = 0;
-    xg_credit_armed(&xg_room.credit, &entry->credit);
-    return true;
-}
-
 /* Arms the operand and gives it the memory. False: it is sent as ever. */
 static bool fill_locked(struct xg_resident_operand *operand, struct xg_room_memory *memory)
 {
     struct xg_table_entry *entry = xg_table_find(&xg_room.table, &operand->key);
     struct xg_table_copy *copy;
-    if (!entry || entry->copy || entry->credit.armed || xg_room_is_off() ||
+    if (!entry || entry->copy || entry->credit.state == XG_CREDIT_ARMED || xg_room_is_off() ||
         !(copy = xg_table_copy_add(&xg_room.table, entry)))
         return false;
-    if (!arm_all_locked(entry)) {
+    if (!arm_locked(entry, XG_CREDIT_ARMED)) {
         xg_table_copy_remove(entry);
         return false;
     }
     copy->held = memory;
-    xg_table_copy_clean(&xg_room.table, entry, copy);
+    xg_table_copy_clean(&xg_room.table, entry);
     copy->users = 1;
     copy->filling = true;
     operand->copy = copy;
@@ -382,16 +370,13 @@ static void begin(struct xg_dev *dev, struct xg_resident_operand *operand)
 {
     if (operand->copy)
         let_go_elsewhere(dev, operand);
-    const bool keeps = operand->how == XG_RESIDENT_KEEP;
-    if (keeps)
-        operand->how = XG_RESIDENT_SEND;
-    else if (!operand->claimed) /* the kernel writes to pages that the driver registers */
+    const bool keep = operand->keep;
+    operand->keep = false;
+    if (!keep && !operand->claimed) /* the kernel writes to pages that the driver registers */
         return;
     if (is_known(dev, &operand->key))
         refuse(operand);
-    else if (keeps && fill(dev, operand))
-        operand->how = XG_RESIDENT_FILL;
-    else if (keeps)
+    else if (keep && !fill(dev, operand))
         postpone(operand);
 }
 
@@ -404,7 +389,7 @@ void xg_resident_begin(struct xg_dev *dev, struct xg_resident_call *call)
 const struct xg_resident_operand *xg_resident_stays(const struct xg_resident_call *call, bool b)
 {
     const struct xg_resident_operand *operand = &call->operand[call->shared ? 0 : b];
-    return operand->how >= XG_RESIDENT_FILL ? operand : NULL;
+    return operand->copy ? operand : NULL;
 }
 
 CUdeviceptr xg_resident_at(const struct xg_resident_operand *operand)
@@ -440,8 +425,9 @@ void xg_resident_release(struct xg_resident_call *call, bool sent)
 void xg_resident_end(struct xg_resident_call *call, double took_s, double saved_s, double lost_s)
 {
     const int saved_errno = errno;
-    xg_resident_release(call, false);
     xg_room_enter();
+    for (int b = 0; b < 2; b++)
+        let_go_locked(&call->operand[b], false);
     xg_credit_call(&xg_room.credit, took_s, saved_s, lost_s);
     xg_room_leave();
     errno = saved_errno;

@@ -35,26 +35,17 @@ enum { XG_RESIDENT_BEFORE_BYTES = 16 << 20 };
 /* More ranges of rows than this are sent as one. */
 enum { XG_RESIDENT_ROWS = 32 };
 
-enum xg_resident_how {
-    XG_RESIDENT_SEND, /* all of it, into the plan's memory */
-    XG_RESIDENT_KEEP, /* before begin: all of it, into memory of its own if there is some */
-    XG_RESIDENT_FILL, /* that memory is there */
-    XG_RESIDENT_HELD, /* the rows that the device lacks, into such memory */
-};
-
 /* The operands A and B of one call. */
 struct xg_resident_call {
     struct xg_resident_operand {
-        struct xg_table_key key; /* at == NULL: it is never kept */
-        enum xg_resident_how how;
-        struct xg_table_copy *copy; /* this call's, from look on; NULL: none */
+        struct xg_table_key key;    /* at == NULL: it is never kept */
+        bool keep;                  /* from settle to begin, which then makes a copy */
+        struct xg_table_copy *copy; /* this call's, from look on; NULL: all of it is sent */
         bool claimed;               /* no other call uses the copy until these rows were sent */
-        struct xg_table_rows rows[XG_RESIDENT_ROWS]; /* FILL, HELD: what travels, ascending */
+        struct xg_table_rows rows[XG_RESIDENT_ROWS]; /* that the copy lacks, ascending */
         int row_count;
         double held_elems; /* of the others */
         double gain_s;     /* saved if all of it is held */
-        int unchanged;     /* as xg_problem says, and the next */
-        double spare_s;
         struct xg_credit_sight sight;
     } operand[2];
     bool shared; /* B is the same matrix as A and takes A's place; of B nothing else is set */
@@ -70,10 +61,10 @@ void xg_resident_look(struct xg_resident_call *call, struct xg_problem *problem,
 void xg_resident_settle(struct xg_resident_call *call, const double gain_s[2], bool on_gpu);
 
 /* The device was chosen: arms and reserves what is to be kept there. The device's context is
- * current. Afterwards `how` is SEND, FILL or HELD for each operand. */
+ * current. */
 void xg_resident_begin(struct xg_dev *dev, struct xg_resident_call *call);
 
-/* The operand, if it is FILL or HELD, and where it is; NULL: it is sent into the plan's memory.
+/* The operand, if it has a copy, and where that is; NULL: it is sent into the plan's memory.
  * After begin. */
 const struct xg_resident_operand *xg_resident_stays(const struct xg_resident_call *call, bool b);
 CUdeviceptr xg_resident_at(const struct xg_resident_operand *operand);

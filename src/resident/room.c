@@ -88,7 +88,7 @@ void xg_room_remove_copy(struct xg_table_entry *entry)
 
 void xg_room_drop(struct xg_table_entry *entry)
 {
-    if (entry->credit.armed || entry->credit.scouted) {
+    if (entry->credit.state != XG_CREDIT_SEEN) {
         xg_credit_dropped(&xg_room.credit, &entry->credit);
         xg_pages_disarm(&xg_room.pages, entry->pages);
     }
@@ -251,11 +251,4 @@ void xg_room_leave_device(struct xg_dev *dev)
     free_gone(dev, able);
     if (able)
         xg_dev_end(dev, before);
-}
-
-const char *xg_room_why_not(void)
-{
-    if (!atomic_load(&off))
-        return NULL;
-    return xg_room.pages.why ? xg_room.pages.why : "this process cannot track its memory";
 }

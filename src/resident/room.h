@@ -74,7 +74,4 @@ bool xg_room_yield(struct xg_dev *dev);
 /* The device is about to be closed; no call has a lane of it. Makes the context current itself. */
 void xg_room_leave_device(struct xg_dev *dev);
 
-/* For messages: why nothing is kept; NULL: operands are kept, or none was unchanged yet. */
-const char *xg_room_why_not(void);
-
 #endif

@@ -8,7 +8,7 @@
 
 enum { WORD_BITS = 64 };
 _Static_assert(sizeof(struct xg_table_key) == 5 * sizeof(uint64_t), "a key has no padding");
-static const uintptr_t SCOUT_BYTES = (uintptr_t)2 << 20, SCOUT_APART = (uintptr_t)64 << 20;
+enum { SCOUT_BYTES = 2 << 20, SCOUT_APART = XG_CREDIT_PART * SCOUT_BYTES };
 
 /* --- Hashes ---------------------------------------------------------------------------------- */
 
@@ -80,33 +80,33 @@ struct xg_table_entry *xg_table_find(struct xg_table *table, const struct xg_tab
         const size_t place =
             ((hash >> 32) + i) % XG_TABLE_ENTRIES; /* mostly the first, see below */
         struct xg_table_entry *entry = &table->entries[place];
-        if (table->hashes[place] == hash && !memcmp(&entry->key, key, sizeof *key)) {
-            entry->seen = ++table->sights;
+        if (table->hashes[place] == hash && !memcmp(&entry->key, key, sizeof *key))
             return entry;
-        }
     }
     return NULL;
 }
 
-struct xg_table_entry *xg_table_add(struct xg_table *table, const struct xg_table_key *key)
+struct xg_table_entry *xg_table_see(struct xg_table *table, const struct xg_table_key *key)
 {
+    struct xg_table_entry *entry = xg_table_find(table, key);
     const uint64_t hash = hash_of(key);
-    uint64_t i = 0;
-    while (i < XG_TABLE_ENTRIES && table->hashes[((hash >> 32) + i) % XG_TABLE_ENTRIES])
-        i++;
-    if (i == XG_TABLE_ENTRIES)
-        return NULL;
-    const size_t place = ((hash >> 32) + i) % XG_TABLE_ENTRIES;
-    struct xg_table_entry *entry = &table->entries[place];
-    *entry = (struct xg_table_entry){.key = *key, .seen = ++table->sights};
-    entry->pages = xg_pages_inside(key->at, xg_table_bytes(key), table->page_bytes);
-    table->hashes[place] = hash;
-    table->ranges[place] = entry->pages;
+    for (uint64_t i = 0; !entry && i < XG_TABLE_ENTRIES; i++) {
+        const size_t place = ((hash >> 32) + i) % XG_TABLE_ENTRIES;
+        if (table->hashes[place])
+            continue;
+        entry = &table->entries[place];
+        *entry = (struct xg_table_entry){.key = *key};
+        entry->pages = xg_pages_inside(key->at, xg_table_bytes(key), table->page_bytes);
+        table->hashes[place] = hash;
+        table->ranges[place] = entry->pages;
+    }
+    if (entry)
+        entry->seen = ++table->sights;
     return entry;
 }
 
 /* Sights: a copy that was used in the last of them stays. */
-enum { LATELY = 16 * XG_TABLE_ENTRIES };
+enum { LATELY = 4 * XG_TABLE_ENTRIES };
 
 struct xg_table_entry *xg_table_oldest(struct xg_table *table)
 {
@@ -155,10 +155,11 @@ static struct xg_pages_range common(struct xg_pages_range a, struct xg_pages_ran
     return range;
 }
 
-static void mark_copy(const struct xg_table_entry *entry, struct xg_table_copy *copy, size_t page,
+static void mark_copy(const struct xg_table *table, const struct xg_table_entry *entry,
                       struct xg_pages_range pages)
 {
-    const size_t end = (pages.end - entry->pages.begin) / page;
+    struct xg_table_copy *copy = entry->copy;
+    const size_t page = table->page_bytes, end = (pages.end - entry->pages.begin) / page;
     for (size_t i = (pages.begin - entry->pages.begin) / page; i < end; i++) {
         const uint64_t bit = (uint64_t)1 << i % WORD_BITS;
         copy->stale_pages += !(copy->stale[i / WORD_BITS] & bit);
@@ -166,15 +167,18 @@ static void mark_copy(const struct xg_table_entry *entry, struct xg_table_copy *
     }
 }
 
-bool xg_table_scout(const struct xg_table *table, const struct xg_table_entry *entry, int block,
-                    struct xg_pages_range *pages)
+bool xg_table_armed(const struct xg_table *table, const struct xg_table_entry *entry,
+                    enum xg_credit_state state, int block, struct xg_pages_range *pages)
 {
+    *pages = entry->pages;
+    if (state != XG_CREDIT_SCOUTED)
+        return state == XG_CREDIT_ARMED && block == 0;
     const uintptr_t page = table->page_bytes, bytes = entry->pages.end - entry->pages.begin;
     const uintptr_t blocks = bytes / SCOUT_APART;
     if (!bytes || (uintptr_t)block >= (blocks ? blocks : 1))
         return false;
     if (!blocks) {
-        const uintptr_t part = bytes / page / 32 * page;
+        const uintptr_t part = bytes / page / XG_CREDIT_PART * page;
         pages->begin = entry->pages.begin + bytes / page / 2 * page;
         pages->end = pages->begin + (part ? part : page);
         return true;
@@ -190,10 +194,10 @@ bool xg_table_scout(const struct xg_table *table, const struct xg_table_entry *e
 static size_t count_armed(const struct xg_table *table, const struct xg_table_entry *entry,
                           struct xg_pages_range pages)
 {
-    struct xg_pages_range block, part = common(entry->pages, pages);
-    size_t bytes = entry->credit.armed ? part.end - part.begin : 0;
-    for (int i = 0; entry->credit.scouted && xg_table_scout(table, entry, i, &block); i++) {
-        part = common(block, pages);
+    struct xg_pages_range part;
+    size_t bytes = 0;
+    for (int i = 0; xg_table_armed(table, entry, entry->credit.state, i, &part); i++) {
+        part = common(part, pages);
         bytes += part.end - part.begin;
     }
     return bytes / table->page_bytes;
@@ -202,8 +206,7 @@ static size_t count_armed(const struct xg_table *table, const struct xg_table_en
 double xg_table_written_share(const struct xg_table *table, const struct xg_table_entry *entry)
 {
     const size_t armed = count_armed(table, entry, entry->pages);
-    return entry->written_pages < armed ? (double)entry->written_pages / (double)armed
-                                        : entry->written_pages > 0;
+    return entry->written_pages < armed ? (double)entry->written_pages / (double)armed : armed > 0;
 }
 
 void xg_table_mark(void *of, struct xg_pages_range pages)
@@ -215,7 +218,7 @@ void xg_table_mark(void *of, struct xg_pages_range pages)
             continue;
         entry->written_pages += count_armed(table, entry, pages);
         if (entry->copy)
-            mark_copy(entry, entry->copy, table->page_bytes, common(entry->pages, pages));
+            mark_copy(table, entry, common(entry->pages, pages));
     }
 }
 
@@ -226,6 +229,11 @@ static size_t word_count(const struct xg_table *table, const struct xg_table_ent
     return (entry->pages.end - entry->pages.begin) / table->page_bytes / WORD_BITS + 1;
 }
 
+void xg_table_copy_stale(const struct xg_table *table, const struct xg_table_entry *entry)
+{
+    mark_copy(table, entry, entry->pages);
+}
+
 struct xg_table_copy *xg_table_copy_add(const struct xg_table *table, struct xg_table_entry *entry)
 {
     const size_t words = word_count(table, entry);
@@ -234,7 +242,7 @@ struct xg_table_copy *xg_table_copy_add(const struct xg_table *table, struct xg_
         return NULL;
     copy->stale = (uint64_t *)(copy + 1);
     entry->copy = copy;
-    mark_copy(entry, copy, table->page_bytes, entry->pages);
+    xg_table_copy_stale(table, entry);
     return copy;
 }
 
@@ -244,23 +252,17 @@ void xg_table_copy_remove(struct xg_table_entry *entry)
     entry->copy = NULL;
 }
 
-void xg_table_copy_clean(const struct xg_table *table, const struct xg_table_entry *entry,
-                         struct xg_table_copy *copy)
+void xg_table_copy_clean(const struct xg_table *table, const struct xg_table_entry *entry)
 {
-    memset(copy->stale, 0, word_count(table, entry) * sizeof *copy->stale);
-    copy->stale_pages = 0;
-}
-
-void xg_table_copy_stale(const struct xg_table *table, const struct xg_table_entry *entry,
-                         struct xg_table_copy *copy)
-{
-    mark_copy(entry, copy, table->page_bytes, entry->pages);
+    memset(entry->copy->stale, 0, word_count(table, entry) * sizeof *entry->copy->stale);
+    entry->copy->stale_pages = 0;
 }
 
 /* A row with a byte outside the pages, or in a stale one. */
-static bool lacks(const struct xg_table *table, const struct xg_table_entry *entry,
-                  const struct xg_table_copy *copy, uintptr_t begin, uintptr_t end)
+static bool lacks(const struct xg_table *table, const struct xg_table_entry *entry, uintptr_t begin,
+                  uintptr_t end)
 {
+    const struct xg_table_copy *copy = entry->copy;
     const uintptr_t page = table->page_bytes, first = entry->pages.begin;
     if (begin < first || end > entry->pages.end)
         return true;
@@ -271,7 +273,7 @@ static bool lacks(const struct xg_table *table, const struct xg_table_entry *ent
 }
 
 bool xg_table_stale_rows(const struct xg_table *table, const struct xg_table_entry *entry,
-                         const struct xg_table_copy *copy, struct xg_table_rows *rows)
+                         struct xg_table_rows *rows)
 {
     const struct xg_table_key *key = &entry->key;
     const uintptr_t elem_bytes = xg_type_bytes(key->type), begin = (uintptr_t)key->at;
@@ -281,12 +283,12 @@ bool xg_table_stale_rows(const struct xg_table *table, const struct xg_table_ent
     *rows = (struct xg_table_rows){row, 0};
     for (; row < key->rows; row++) {
         const uintptr_t at = begin + (uintptr_t)row * ld_bytes;
-        if (lacks(table, entry, copy, at, at + row_bytes)) {
+        if (lacks(table, entry, at, at + row_bytes)) {
             rows->first = rows->count ? rows->first : row;
             rows->count++;
         } else if (rows->count) {
             break;
-        } else if (!copy->stale_pages && at + 2 * ld_bytes < entry->pages.end) {
+        } else if (!entry->copy->stale_pages && at + 2 * ld_bytes < entry->pages.end) {
             /* No page is stale: goes on just before the rows that reach beyond the last page. */
             row = (int64_t)((entry->pages.end - begin) / ld_bytes) - 2;
         }

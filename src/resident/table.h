@@ -62,11 +62,11 @@ void xg_table_init(struct xg_table *table, size_t page_bytes);
 
 /* --- Entries --------------------------------------------------------------------------------- */
 
-/* The key's entry, which counts as seen now, or NULL. */
+/* The key's entry, or NULL. */
 struct xg_table_entry *xg_table_find(struct xg_table *table, const struct xg_table_key *key);
 
-/* Adds an entry for a key that find did not find, seen now. NULL: the table is full. */
-struct xg_table_entry *xg_table_add(struct xg_table *table, const struct xg_table_key *key);
+/* The same, which is added if there is none, and counts as seen now. NULL: the table is full. */
+struct xg_table_entry *xg_table_see(struct xg_table *table, const struct xg_table_key *key);
 
 /* Finds an entry that the caller may empty and remove: the least recently seen of those without a
  * copy or not seen lately; if there is none, the least recently seen of the others. An entry whose
@@ -101,10 +101,11 @@ void xg_table_mark(void *table, struct xg_pages_range pages);
 /* The share of the entry's armed pages that is in written_pages, at most 1, for the credit. */
 double xg_table_written_share(const struct xg_table *table, const struct xg_table_entry *entry);
 
-/* The pages that a scout arms, in blocks of up to 2 MiB: block 0, 1, ... False: there are no more.
- * Together they are at most a 32nd of the entry's pages, but at least one page. */
-bool xg_table_scout(const struct xg_table *table, const struct xg_table_entry *entry, int block,
-                    struct xg_pages_range *pages);
+/* The pages that are armed in this state: block 0, 1, ... False: there are no more. Those of a
+ * scout, in blocks of up to 2 MiB, are together at most XG_CREDIT_SHARE of the entry's pages, but
+ * at least one page. */
+bool xg_table_armed(const struct xg_table *table, const struct xg_table_entry *entry,
+                    enum xg_credit_state state, int block, struct xg_pages_range *pages);
 
 /* --- Copies ---------------------------------------------------------------------------------- */
 
@@ -112,14 +113,13 @@ bool xg_table_scout(const struct xg_table *table, const struct xg_table_entry *e
 struct xg_table_copy *xg_table_copy_add(const struct xg_table *table, struct xg_table_entry *entry);
 void xg_table_copy_remove(struct xg_table_entry *entry);
 
-/* No page is stale. Called after the pages were armed or fetched, in the same lock, and before the
- * rows are read that were stale: what is written while they are read is then marked again. */
-void xg_table_copy_clean(const struct xg_table *table, const struct xg_table_entry *entry,
-                         struct xg_table_copy *copy);
+/* Of its copy no page is stale. Called after the pages were armed or fetched, in the same lock, and
+ * before the rows are read that were stale: what is written while they are read is then marked
+ * again. */
+void xg_table_copy_clean(const struct xg_table *table, const struct xg_table_entry *entry);
 
-/* All its pages are stale. */
-void xg_table_copy_stale(const struct xg_table *table, const struct xg_table_entry *entry,
-                         struct xg_table_copy *copy);
+/* All of them are. */
+void xg_table_copy_stale(const struct xg_table *table, const struct xg_table_entry *entry);
 
 struct xg_table_rows {
     int64_t first, count;
@@ -128,6 +128,6 @@ struct xg_table_rows {
 /* The next rows after *rows ({0, 0}: from the first on) that the copy lacks: rows with a byte in a
  * stale page or outside the entry's pages. False: there are no more. */
 bool xg_table_stale_rows(const struct xg_table *table, const struct xg_table_entry *entry,
-                         const struct xg_table_copy *copy, struct xg_table_rows *rows);
+                         struct xg_table_rows *rows);
 
 #endif

@@ -247,14 +247,13 @@ static void test_slow(void)
     fresh_destroy(&fresh);
 }
 
-/* Only threads within the limit populate pages. */
+/* A lane's only thread populates no pages. */
 static void test_limit(void)
 {
-    for (int members = 0; members <= WORKERS; members += 3) {
-        xg_pipeline_populate = members;
-        check(&(struct fx_shape){700, 900, 30, false, false, 1, 0, 0}, members > 0);
+    for (int workers = 1; workers <= WORKERS; workers++) {
+        xg_lane_limit(lane, workers);
+        check(&(struct fx_shape){700, 900, 30, false, false, 1, 0, 0}, workers > 1);
     }
-    xg_pipeline_populate = -1;
 }
 
 /* --- Routines -------------------------------------------------------------------------------- */

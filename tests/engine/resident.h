@@ -193,7 +193,7 @@ static inline const struct xg_conf *begin(void)
 /* This kernel, or this container, does not track pages: then all operands are sent. */
 static inline bool tracks(void)
 {
-    return !xg_room_why_not();
+    return !xg_room_is_off();
 }
 
 /* C = A B with a triangle of A: B in place for TRMM. False: an element is wrong. */

@@ -318,7 +318,8 @@ static void closed(void)
     XT_CHECK(multiply(&big, false, &thin, false, NULL, &seed));
     const size_t before = fx_live(&fake).dev;
     for (int i = 0; i < 8; i++) {
-        before_compute = entry_of(&big) && entry_of(&big)->credit.scouted ? close_all : NULL;
+        before_compute =
+            entry_of(&big) && entry_of(&big)->credit.state == XG_CREDIT_SCOUTED ? close_all : NULL;
         XT_CHECK(multiply(&big, false, &thin, false, NULL, &seed));
     }
     XT_CHECK(!tracks() && !xg_room.free && fx_live(&fake).dev == before,

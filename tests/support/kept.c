@@ -17,9 +17,9 @@ static const char *row_at(const struct xg_table_key *key, int64_t row)
 
 static void drop(struct kept *kept, struct xg_table_entry *entry)
 {
-    if (entry->credit.armed)
+    if (entry->credit.state == XG_CREDIT_ARMED)
         xg_pages_disarm(&kept->pages, entry->pages);
-    entry->credit.armed = false;
+    entry->credit.state = XG_CREDIT_SEEN;
     if (entry->copy)
         free(entry->copy->held);
     xg_table_copy_remove(entry);
@@ -53,12 +53,12 @@ void kept_close(struct kept *kept)
 
 static struct xg_table_entry *entry_of(struct kept *kept, const struct xg_table_key *key)
 {
-    struct xg_table_entry *entry = xg_table_find(&kept->table, key);
-    if (!entry && !(entry = xg_table_add(&kept->table, key))) {
+    struct xg_table_entry *entry = xg_table_see(&kept->table, key);
+    if (!entry) {
         struct xg_table_entry *oldest = xg_table_oldest(&kept->table);
         drop(kept, oldest);
         xg_table_remove(&kept->table, oldest);
-        entry = xg_table_add(&kept->table, key);
+        entry = xg_table_see(&kept->table, key);
     }
     return entry;
 }
@@ -97,9 +97,9 @@ static void begin_copy(struct kept *kept, struct xg_table_entry *entry)
     if (!accept(kept, entry, xg_pages_arm(&kept->pages, entry->pages, xg_table_mark, &kept->table)))
         return;
     kept->armed++;
-    entry->credit.armed = true;
+    entry->credit.state = XG_CREDIT_ARMED;
     entry->written_pages = 0;
-    xg_table_copy_clean(&kept->table, entry, copy);
+    xg_table_copy_clean(&kept->table, entry);
     if (!kept->copy_first)
         send_all(entry);
 }
@@ -112,9 +112,9 @@ static void update_copy(struct kept *kept, struct xg_table_entry *entry)
                 xg_pages_fetch(&kept->pages, entry->pages, xg_table_mark, &kept->table)))
         return;
     kept->clean += entry->copy->stale_pages == 0;
-    while (count < 64 && xg_table_stale_rows(&kept->table, entry, entry->copy, &rows))
+    while (count < 64 && xg_table_stale_rows(&kept->table, entry, &rows))
         lacking[count++] = rows;
-    xg_table_copy_clean(&kept->table, entry, entry->copy);
+    xg_table_copy_clean(&kept->table, entry);
     if (count == 64)
         lacking[63].count = entry->key.rows - lacking[63].first;
     for (int i = 0; i < count; i++)

@@ -34,7 +34,7 @@ struct worker {
     double began_s, ran_s;
     double takes_s; /* what it is expected to take on a lane */
     long turn;      /* among those that wait for a lane */
-    bool on_gpu, was_on_gpu, asked;
+    bool on_gpu, asked;
     struct xg_decision decision; /* where asked */
 };
 

@@ -23,7 +23,6 @@ struct writer {
     /* False: not possible here. Afterwards the range is mapped and readable. */
     bool (*run)(struct ground *ground, size_t first, size_t count);
     int weight; /* how often the fuzz draws it */
-    bool same;  /* it changes no byte */
 };
 
 extern const struct writer writers[];

@@ -63,7 +63,7 @@ static double kept_mib(void)
 {
     double mib = 0;
     for (int i = 0; i < OPERANDS; i++)
-        mib += world.operands[i].item.armed ? world.operands[i].mib : 0.0;
+        mib += world.operands[i].item.state == XG_CREDIT_ARMED ? world.operands[i].mib : 0.0;
     return mib;
 }
 
@@ -81,7 +81,7 @@ static bool make_room(const struct operand *operand, double gain_ms)
         double worth = INFINITY;
         for (int i = 0; i < OPERANDS; i++) {
             struct operand *other = &world.operands[i];
-            double its = other->item.armed
+            double its = other->item.state == XG_CREDIT_ARMED
                              ? xg_credit_worth(&world.credit, &other->item, other->mib)
                              : INFINITY;
             if (its < worth) {
@@ -105,7 +105,7 @@ static double written_share(double event)
 
 static double armed_share(const struct xg_credit_item *item)
 {
-    return item->armed ? 1.0 : item->scouted ? XG_CREDIT_SHARE : 0.0;
+    return (const double[]){0.0, XG_CREDIT_SHARE, 1.0}[item->state];
 }
 
 /* What a use cost and saved, whatever the credit says of it. */
@@ -114,7 +114,7 @@ static void count(const struct operand *operand, const struct xg_credit_item *be
 {
     const struct pages *pages = &of_pages[world.huge];
     pay(armed_share(before) * share * operand->mib * pages->write);
-    if (before->armed)
+    if (before->state == XG_CREDIT_ARMED)
         world.net_ms -= operand->mib * pages->scan;
     if (advice == XG_CREDIT_HIT) {
         world.hits++;
@@ -123,7 +123,7 @@ static void count(const struct operand *operand, const struct xg_credit_item *be
     } else if (advice == XG_CREDIT_DROP) {
         world.drops++;
         pay(operand->mib * pages->disarm);
-    } else if (before->scouted && !operand->item.scouted && !operand->item.armed) {
+    } else if (before->state == XG_CREDIT_SCOUTED && operand->item.state == XG_CREDIT_SEEN) {
         pay(XG_CREDIT_SHARE * operand->mib * pages->disarm);
     }
 }
@@ -133,7 +133,7 @@ static void lose(struct operand *operand, bool written)
 {
     if (written)
         pay(armed_share(&operand->item) * operand->mib * of_pages[world.huge].write);
-    world.drops += operand->item.armed;
+    world.drops += operand->item.state == XG_CREDIT_ARMED;
     xg_credit_dropped(&world.credit, &operand->item);
 }
 
@@ -159,10 +159,10 @@ static void use(int name, double mib, double event, double gain_ms)
     count(operand, &before, share, gain_ms, advice);
     if (advice == XG_CREDIT_SCOUT) {
         pay(XG_CREDIT_SHARE * mib * pages->arm);
-        xg_credit_scouted(&world.credit, &operand->item);
+        xg_credit_armed(&world.credit, &operand->item, XG_CREDIT_SCOUTED);
     } else if (advice == XG_CREDIT_ARM && !world.on_cpu && make_room(operand, gain_ms)) {
         pay(mib * pages->arm);
-        xg_credit_armed(&world.credit, &operand->item);
+        xg_credit_armed(&world.credit, &operand->item, XG_CREDIT_ARMED);
     } else if (advice == XG_CREDIT_ARM && !world.on_cpu) {
         xg_credit_postpone(&operand->item);
     }
@@ -457,15 +457,16 @@ static void run_malicious(int trial)
         bool ripe = item->earned_s >= factor * item->miss_s;
         if (together)
             for (int other = 0; other < many; other++)
-                ripe = ripe && world.operands[other].item.armed &&
+                ripe = ripe && world.operands[other].item.state == XG_CREDIT_ARMED &&
                        world.operands[other].item.earned_s >= factor * item->miss_s;
-        if (item->armed && ripe && together) {
+        if (item->state == XG_CREDIT_ARMED && ripe && together) {
             for (int other = 0; other < many; other++)
                 use(other, mib, share < 1 ? share : FULL, gain_ms);
             check_bound("together", trial);
         }
         call(1.25 * gain_ms);
-        use(i % many, mib, item->armed && ripe ? (share < 1 ? share : FULL) : NONE, gain_ms);
+        use(i % many, mib,
+            item->state == XG_CREDIT_ARMED && ripe ? (share < 1 ? share : FULL) : NONE, gain_ms);
         check_bound("malicious", trial);
     }
 }
@@ -486,7 +487,7 @@ static void run_waiting(int trial)
     const double ms = choice(times, 3);
     for (int i = 0; i < 4000; i++) {
         call(ms);
-        use(0, mib, world.operands[0].item.scouted ? share : NONE, gain_ms);
+        use(0, mib, world.operands[0].item.state == XG_CREDIT_SCOUTED ? share : NONE, gain_ms);
         check_bound("waiting", trial);
     }
 }
@@ -496,7 +497,7 @@ static void run_final(int trial)
 {
     run_malicious(trial);
     for (int i = 0; i < OPERANDS; i++)
-        if (world.operands[i].item.armed)
+        if (world.operands[i].item.state == XG_CREDIT_ARMED)
             use(i, world.operands[i].mib, FULL, up(world.operands[i].mib, 0.8));
     check_bound("final", trial);
 }
@@ -519,8 +520,8 @@ static void test_rules(void)
     XT_CHECK(xg_credit_use(&credit, &item, &same) == XG_CREDIT_STAY);
     XT_CHECK(xg_credit_use(&credit, &item, &same) == XG_CREDIT_SCOUT);
     XT_CHECK(xg_credit_spare_s(&credit, &item, &same) == -INFINITY, "before its scout");
-    xg_credit_scouted(&credit, &item);
-    XT_CHECK(fabs(credit.risk_s - 1.1e-3 / 32) < 1e-12 && item.scouted && !item.armed);
+    xg_credit_armed(&credit, &item, XG_CREDIT_SCOUTED);
+    XT_CHECK(fabs(credit.risk_s - 1.1e-3 / 32) < 1e-12 && item.state == XG_CREDIT_SCOUTED);
     XT_CHECK(xg_credit_unchanged(&item, &same) >= XG_CREDIT_NEED &&
              !xg_credit_unchanged(&item, &wrote));
     const double lent_s = XG_CREDIT_OF_FORGONE * 1e-3, cost_s = 1e-3 * 1.15 * 33 / 32;
@@ -528,22 +529,22 @@ static void test_rules(void)
                   (XG_CREDIT_START_S + lent_s - cost_s)) < 1e-5);
     XT_CHECK(xg_credit_spare_s(&credit, &item, &wrote) == -INFINITY, "a scout that was written");
     /* A scout that was written: equal bytes were stored, and twice as many uses are needed. */
-    XT_CHECK(xg_credit_use(&credit, &item, &wrote) == XG_CREDIT_STAY && !item.scouted &&
-             item.need == 4);
+    XT_CHECK(xg_credit_use(&credit, &item, &wrote) == XG_CREDIT_STAY &&
+             item.state == XG_CREDIT_SEEN && item.need == 4);
     XT_CHECK(credit.risk_s < 1e-15);
     for (int i = 0; i < 3; i++)
         XT_CHECK(xg_credit_use(&credit, &item, &same) == XG_CREDIT_STAY, "use %d", i);
     XT_CHECK(xg_credit_use(&credit, &item, &same) == XG_CREDIT_SCOUT);
-    xg_credit_scouted(&credit, &item);
+    xg_credit_armed(&credit, &item, XG_CREDIT_SCOUTED);
     XT_CHECK(xg_credit_use(&credit, &item, &same) == XG_CREDIT_ARM);
-    xg_credit_armed(&credit, &item);
-    XT_CHECK(fabs(credit.risk_s - 1.1e-3) < 1e-12 && item.armed && !item.scouted);
+    xg_credit_armed(&credit, &item, XG_CREDIT_ARMED);
+    XT_CHECK(fabs(credit.risk_s - 1.1e-3) < 1e-12 && item.state == XG_CREDIT_ARMED);
     XT_CHECK(xg_credit_use(&credit, &item, &same) == XG_CREDIT_HIT && credit.risk_s < 3e-4);
     struct xg_credit_sight part = {.gain_s = 1e-3, .written = 0.1};
     XT_CHECK(xg_credit_use(&credit, &item, &part) == XG_CREDIT_HIT);
     part.written = 0.11;
-    XT_CHECK(xg_credit_use(&credit, &item, &part) == XG_CREDIT_DROP && !item.armed &&
-             item.run == 0);
+    XT_CHECK(xg_credit_use(&credit, &item, &part) == XG_CREDIT_DROP &&
+             item.state == XG_CREDIT_SEEN && item.run == 0);
     XT_CHECK(item.need == 4, "it had earned more than it cost: %d", item.need);
     const int need = item.need;
     xg_credit_postpone(&item);
@@ -559,7 +560,7 @@ static void test_rules(void)
     xg_credit_init(&later);
     XT_CHECK(xg_credit_use(&later, &large, &useful) == XG_CREDIT_STAY);
     XT_CHECK(xg_credit_use(&later, &large, &useful) == XG_CREDIT_SCOUT);
-    xg_credit_scouted(&later, &large);
+    xg_credit_armed(&later, &large, XG_CREDIT_SCOUTED);
     const double short_s = xg_credit_spare_s(&later, &large, &useful);
     XT_CHECK(short_s < 0 && short_s + xg_credit_loan_s(&later) > 0, "%g s", short_s);
     XT_CHECK(xg_credit_use(&later, &large, &useful) == XG_CREDIT_STAY);

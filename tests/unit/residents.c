@@ -22,7 +22,7 @@ static struct xg_table_key key_at(uintptr_t at, int64_t rows, int64_t columns, i
 
 static struct xg_table_entry *add(const struct xg_table_key *key)
 {
-    struct xg_table_entry *entry = xg_table_add(&table, key);
+    struct xg_table_entry *entry = xg_table_see(&table, key);
     if (!entry)
         exit(XT_HARD);
     return entry;
@@ -42,9 +42,9 @@ static void test_entries(void)
         XT_CHECK(xg_table_find(&table, &key) == entry);
     }
     struct xg_table_key key = key_at(base, 10, 20, 20);
-    struct xg_table_entry *first = xg_table_find(&table, &key);
+    struct xg_table_entry *first = xg_table_see(&table, &key);
     XT_CHECK(first);
-    XT_CHECK(!xg_table_add(&table, &(struct xg_table_key){.at = &key, .rows = 1}), "it is full");
+    XT_CHECK(!xg_table_see(&table, &(struct xg_table_key){.at = &key, .rows = 1}), "it is full");
     /* Each field tells operands apart. */
     struct xg_table_key others[] = {key, key, key, key, key, key, key};
     others[0].at = (char *)key.at + 4;
@@ -78,7 +78,7 @@ static void test_entries(void)
     struct xg_table_entry *other = add(&key);
     XT_CHECK(xg_table_oldest(&table) == other, "a copy that was used recently stays");
     for (int i = 0; i < 100 * XG_TABLE_ENTRIES; i++)
-        xg_table_find(&table, &key);
+        xg_table_see(&table, &key);
     XT_CHECK(xg_table_oldest(&table) == oldest, "but not for ever");
     xg_table_remove(&table, other);
     copy->users = 1;
@@ -147,29 +147,29 @@ static void test_fingerprints(void)
  */
 
 /* Against the definition, byte by byte: which rows meet a stale page or an edge. */
-static void check_rows(const struct xg_table_entry *entry, const struct xg_table_copy *copy)
+static void check_rows(const struct xg_table_entry *entry)
 {
     const struct xg_table_key *key = &entry->key;
     const uintptr_t begin = (uintptr_t)key->at, ld_bytes = (uintptr_t)key->ld * 4,
                     row_bytes = (uintptr_t)key->columns * 4;
     struct xg_table_rows rows = {0, 0};
-    bool more = xg_table_stale_rows(&table, entry, copy, &rows);
+    bool more = xg_table_stale_rows(&table, entry, &rows);
     for (int64_t row = 0; row < key->rows; row++) {
         bool lacks = false;
         for (uintptr_t at = begin + (uintptr_t)row * ld_bytes;
              at < begin + (uintptr_t)row * ld_bytes + row_bytes; at += 4) {
             const size_t page = (at - entry->pages.begin) / PAGE;
             lacks = lacks || at < entry->pages.begin || at >= entry->pages.end ||
-                    (copy->stale[page / 64] >> page % 64 & 1);
+                    (entry->copy->stale[page / 64] >> page % 64 & 1);
         }
         if (more && row == rows.first + rows.count)
-            more = xg_table_stale_rows(&table, entry, copy, &rows);
+            more = xg_table_stale_rows(&table, entry, &rows);
         bool said = more && row >= rows.first && row < rows.first + rows.count;
         XT_CHECK(said == lacks, "row %ld of %ld, ld %ld: %d", (long)row, (long)key->rows,
                  (long)key->ld, said);
     }
     if (more)
-        XT_CHECK(!xg_table_stale_rows(&table, entry, copy, &rows));
+        XT_CHECK(!xg_table_stale_rows(&table, entry, &rows));
 }
 
 static void test_rows(void)
@@ -184,9 +184,9 @@ static void test_rows(void)
         struct xg_table_copy *copy = xg_table_copy_add(&table, entry);
         const size_t pages = (entry->pages.end - entry->pages.begin) / PAGE;
         XT_CHECK(copy->stale_pages == pages);
-        check_rows(entry, copy);
-        xg_table_copy_clean(&table, entry, copy);
-        check_rows(entry, copy);
+        check_rows(entry);
+        xg_table_copy_clean(&table, entry);
+        check_rows(entry);
         for (int marks = 0; marks < 4; marks++) {
             const uintptr_t at = ((uintptr_t)1 << 30) + draw(200) * PAGE;
             xg_table_mark(&table, (struct xg_pages_range){at, at + PAGE * (1 + draw(5))});
@@ -194,7 +194,7 @@ static void test_rows(void)
             for (size_t i = 0; i < pages; i++)
                 count += copy->stale[i / 64] >> i % 64 & 1;
             XT_CHECK(count == copy->stale_pages, "%zu bits, not %zu", count, copy->stale_pages);
-            check_rows(entry, copy);
+            check_rows(entry);
         }
         xg_table_copy_remove(entry);
     }
@@ -211,8 +211,9 @@ static void test_marks(void)
     struct xg_table_entry *entries[4];
     for (int i = 0; i < 4; i++) {
         entries[i] = add(&keys[i]);
-        entries[i]->credit.armed = i != 1;
-        xg_table_copy_clean(&table, entries[i], xg_table_copy_add(&table, entries[i]));
+        entries[i]->credit.state = i != 1 ? XG_CREDIT_ARMED : XG_CREDIT_SEEN;
+        XT_CHECK(xg_table_copy_add(&table, entries[i]));
+        xg_table_copy_clean(&table, entries[i]);
     }
     xg_table_mark(&table, (struct xg_pages_range){base + 6 * PAGE, base + 11 * PAGE});
     static const size_t stale[] = {5, 3, 5, 0}, written[] = {5, 0, 5, 0};
@@ -244,8 +245,8 @@ static void test_scouts(void)
         size_t pages = 0;
         xg_table_init(&table, PAGE);
         struct xg_table_entry *entry = add(&key);
-        entry->credit.scouted = true;
-        for (int b = 0; xg_table_scout(&table, entry, b, &block); b++) {
+        entry->credit.state = XG_CREDIT_SCOUTED;
+        for (int b = 0; xg_table_armed(&table, entry, XG_CREDIT_SCOUTED, b, &block); b++) {
             XT_CHECK(block.begin % PAGE == 0 && block.begin >= last &&
                      block.begin >= entry->pages.begin && block.end <= entry->pages.end &&
                      block.begin < block.end);
@@ -259,7 +260,7 @@ static void test_scouts(void)
         XT_CHECK(pages >= sizes[i] / 80, "%zu of %zu pages", pages, sizes[i]);
         /* Only the scout's pages count as written. */
         XT_CHECK(xg_table_written_share(&table, entry) == 0.0);
-        xg_table_scout(&table, entry, 0, &block);
+        xg_table_armed(&table, entry, XG_CREDIT_SCOUTED, 0, &block);
         xg_table_mark(&table, (struct xg_pages_range){block.begin, block.begin + PAGE});
         XT_CHECK(xg_table_written_share(&table, entry) == 1.0 / (double)pages);
         entry->written_pages = 0;
