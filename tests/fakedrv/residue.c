@@ -207,14 +207,19 @@ static void put(const struct xg_residue_split_args *args, int64_t row, int64_t l
         *bytes_of(args->residues, args->plane_bytes, args->k, row, l, i) = bytes[i];
 }
 
-/* Returns the numbers of an operand's rows; the caller frees them. */
-static double *numbers(uint64_t residues, int64_t plane_bytes, int64_t rows, int64_t k)
+/* Returns the integers of an operand's rows, which have 63 bits at most (XG_RESIDUE_BITS); the
+ * caller frees them. */
+static int64_t *integers(uint64_t residues, int64_t plane_bytes, int64_t rows, int64_t k)
 {
-    double *all = malloc((size_t)(rows * k) * sizeof *all);
-    for (int64_t i = 0; all && i < rows * k; i++)
-        for (size_t byte = 0; byte < sizeof *all; byte++)
-            ((unsigned char *)&all[i])[byte] =
-                *bytes_of(residues, plane_bytes, k, i / k, i % k, byte);
+    int64_t *all = malloc((size_t)(rows * k) * sizeof *all);
+    for (int64_t i = 0; all && i < rows * k; i++) {
+        unsigned char bytes[sizeof(double)];
+        double x;
+        for (size_t byte = 0; byte < sizeof bytes; byte++)
+            bytes[byte] = *bytes_of(residues, plane_bytes, k, i / k, i % k, byte);
+        memcpy(&x, bytes, sizeof x);
+        all[i] = (int64_t)x;
+    }
     return all;
 }
 
@@ -296,16 +301,16 @@ static void multiply(const struct fake_launch *launch)
     const struct xg_residue_product_args *args = (const void *)launch->parameter;
     if (!serves(&args->pair))
         return;
-    double *a = numbers(args->a, args->a_plane_bytes, args->m, args->k);
-    double *b = numbers(args->b, args->b_plane_bytes, args->n, args->k);
+    int64_t *a = integers(args->a, args->a_plane_bytes, args->m, args->k);
+    int64_t *b = integers(args->b, args->b_plane_bytes, args->n, args->k);
     double *results = (double *)(uintptr_t)args->results;
     if (!a || !b)
         fake_abort("no memory for a product of residues");
     for (int64_t i = 0; i < args->m; i++)
         for (int64_t j = 0; j < args->n; j++) {
-            long double sum = 0; /* as exact as sums of integers */
+            __int128 sum = 0;
             for (int64_t l = 0; l < args->k; l++)
-                sum += (long double)a[i * args->k + l] * (long double)b[j * args->k + l];
+                sum += (__int128)a[i * args->k + l] * b[j * args->k + l];
             results[i * args->n + j] = (double)sum;
         }
     free(a);

@@ -63,7 +63,7 @@ int emulation_scale(const struct emulation_row *row, int target)
 {
     float largest = 0.0f;
     for (int64_t l = 0; l < row->k; l++)
-        largest = fmaxf(largest, fabsf(row->number[l]));
+        largest = fabsf(row->number[l]) > largest ? fabsf(row->number[l]) : largest;
     return largest > 0.0f ? target - exponent_of((double)largest) : 0;
 }
 
@@ -177,11 +177,12 @@ void emulation_count(struct xg_split_stats *stats, const struct emulation_row *r
     int64_t good = 0, small = 0, there = 0;
     bool finite = true;
     uint32_t bits;
+    const double scale = power_of_two(row->fp16_scale);
     for (int64_t l = 0; l < row->k; l++) {
-        float x = fabsf(row->number[l]), scaled = ldexpf(x, row->fp16_scale);
+        float x = fabsf(row->number[l]), scaled = (float)((double)x * scale);
         finite &= isfinite(x);
-        largest = fmaxf(largest, x);
-        least = x != 0.0f ? fminf(least, x) : least;
+        largest = x > largest ? x : largest;
+        least = x != 0.0f && x < least ? x : least;
         good += scaled >= 64.0f;
         small += scaled != 0.0f && scaled < 0.25f;
         there += scaled != 0.0f;
