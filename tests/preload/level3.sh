@@ -6,21 +6,35 @@
 test_flags="$test_flags -O2" # much of the time goes into the reference
 export OPENBLAS_NUM_THREADS=1
 
+# build FILE INT LIBRARY [OPTION...]: a program that calls a library; its source is compiled once for all libraries
+# with such integers.
+build() {
+    built=$1
+    built_int=$2
+    built_library=$3
+    shift 3
+    object=$tmp/$(echo "$built_int$*" | tr -dc A-Za-z0-9_=-).o
+    [ -f "$object" ] || compile "-DCALL_INT=$built_int" "$@" -c -o "$object" "$srcdir/tests/preload/level3.c"
+    compile "$@" -o "$built" "$object" "$built_library" -lm -Wl,-rpath,"${built_library%/*}" \
+        -Wl,--disable-new-dtags $linked
+}
+linked=
+
 # judge_gemmt WHAT LIBRARY INT NAME: judges GEMMT or GEMMTR. A library that has the routine decides
 # what is illegal; without it the caller's GEMM computes all but the diagonal.
 judge_gemmt() {
-    build="-DWITH_GEMMT=$4 -DCALL_INT=$3 -Wl,-rpath,${2%/*} -Wl,--disable-new-dtags"
-    build="$build $srcdir/tests/preload/level3.c $2 -lm"
     gemmt=$tmp/$4
     if $NM -D --defined-only "$2" | grep -q " cblas_s$4\$"; then
-        compile -o "$gemmt" $build
-        compile -rdynamic -DOWN_XERBLA -o "$gemmt-reports" $build
+        build "$gemmt" "$3" "$2" "-DWITH_GEMMT=$4"
+        build "$gemmt-reports" "$3" "$2" "-DWITH_GEMMT=$4" -rdynamic -DOWN_XERBLA
         same_as_alone "$1, GEMMT" "$gemmt" legal
         same_as_alone "$1, GEMMT, the program's xerbla_" "$gemmt-reports" illegal
         same_as_alone "$1, GEMMT, illegal" "$gemmt" illegal
         having_gemmt="$having_gemmt $1:$4"
     else
-        compile -o "$gemmt" $build "$XG_SO" -Wl,-rpath,"${XG_SO%/*}"
+        linked="$XG_SO -Wl,-rpath,${XG_SO%/*}"
+        build "$gemmt" "$3" "$2" "-DWITH_GEMMT=$4"
+        linked=
         XGEMM_MODE=cpu "$gemmt" legal >"$tmp/preloaded" 2>&1 || fail "$1, GEMMT: no BLAS has it"
         grep 'no BLAS found' "$tmp/preloaded" && fail "$1, GEMMT: its GEMM was not found"
         # The rest is this library's own, and the same for each BLAS of this integer width.
@@ -49,10 +63,8 @@ judge() {
     # The engine computes the same whatever library is behind it: with one of each width of integers.
     engine=false
     case $computed in *$3*) ;; *) ! has_engine || engine=: ;; esac
-    build="$srcdir/tests/preload/level3.c $library -lm -DCALL_INT=$3 -Wl,-rpath,${library%/*}"
-    build="$build -Wl,--disable-new-dtags"
-    compile -DWITH_PRODUCTS ${4-} -o "$tmp/level3" $build
-    compile -DWITH_PRODUCTS ${4-} -rdynamic -DOWN_XERBLA -o "$tmp/reports" $build
+    build "$tmp/level3" "$3" "$library" -DWITH_PRODUCTS ${4-}
+    build "$tmp/reports" "$3" "$library" -DWITH_PRODUCTS ${4-} -rdynamic -DOWN_XERBLA
     same_as_alone "$blas, legal" "$tmp/level3" legal
     grep -q '[1-9][0-9]* checks, 0 failed' "$tmp/preloaded" || fail "$blas: answers are wrong"
     same_as_alone "$blas, the program's xerbla_" "$tmp/reports" illegal
@@ -76,8 +88,8 @@ judge() {
     [ "${XT_SHORT-}" != 1 ] || exit $status # a deliberate defect of GEMM shows in this already
     [ $blas != gslcblas ] || return 0
     structured=$tmp/structured
-    compile -o "$structured" $build
-    compile -rdynamic -DOWN_XERBLA -o "$structured-reports" $build
+    build "$structured" "$3" "$library"
+    build "$structured-reports" "$3" "$library" -rdynamic -DOWN_XERBLA
     same_as_alone "$blas, structured" "$structured" legal
     grep -q '[1-9][0-9]* checks, 0 failed' "$tmp/preloaded" || fail "$blas: structured operands"
     for program in "$structured-reports" "$structured"; do
