@@ -18,6 +18,9 @@ program() {
 program lapack "$srcdir/tests/support/routines.c" "$srcdir/tests/support/spectra.c"
 program squares
 program workspace
+# OpenBLAS's waiting threads would take most of the time, so only some runs have them.
+threads=OPENBLAS_NUM_THREADS=2
+export OPENBLAS_NUM_THREADS=1
 
 # solves WHAT [VARIABLE=VALUE...] COMMAND...: it passes; its output is in $tmp/out and $tmp/err.
 solves() {
@@ -40,7 +43,7 @@ has() {
 }
 
 solves "without the library" "$tmp/lapack" 70
-solves "passed on" LD_PRELOAD="$preload" XGEMM_LAPACK=0 "$tmp/lapack" 70
+solves "passed on" $threads LD_PRELOAD="$preload" XGEMM_LAPACK=0 "$tmp/lapack" 70
 [ ! -s "$tmp/err" ] || fail_with "passed on" "$tmp/err"
 solves "without a GPU" LD_PRELOAD="$preload" FAKECUDA_DEVICES=0 LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" "$tmp/lapack" 70
 solves "squares, without the library" "$tmp/squares"
@@ -76,16 +79,16 @@ int main(int argc, char **argv)
     return 0;
 }
 END
-solves "left by a jump" OPENBLAS_NUM_THREADS=1 XGEMM_MODE=cpu XGEMM_STATS=1 LD_PRELOAD="$preload" "$tmp/left"
+solves "left by a jump" XGEMM_MODE=cpu XGEMM_STATS=1 LD_PRELOAD="$preload" "$tmp/left"
 has "left by a jump" '^  CPU  *XGEMM_MODE  *dgemm_  *dgemm  *3 '
 
 if has_engine; then
     # Products after the jump start the GPU, whatever the routine's time was counted toward.
-    solves "products after a jump" OPENBLAS_NUM_THREADS=1 XGEMM_STATS=1 LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" \
+    solves "products after a jump" XGEMM_STATS=1 LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" \
         LD_PRELOAD="$preload" "$tmp/left" 40
     has "products after a jump" '^  [CG]PU  *\(GPU starting\|cost model\)  *dgemm_  *dgemm '
 
-    on_gpu "on the GPU" "$tmp/lapack" 70
+    on_gpu "on the GPU" $threads "$tmp/lapack" 70
     # All names of shim/routines.h, except those of least squares, which squares.c calls.
     names=$(awk -F '[(, ]+' '$2 ~ /^SHIM_[A-Z]*_KINDS$/ && $5 !~ /^(gels.*|name)$/ {
         count = split($2 ~ /BOTH/ ? "s d c z" : $2 ~ /REAL/ ? "s d" : "c z", letter, " ")
@@ -226,14 +229,14 @@ END
             ;;
         esac
         awk -v name="${name}_" '$1 == name && $11 <= 9 && $12 <= 9 && $13 ~ /^(cuSOLVER|lu_panel|qr_panel)$/ { found = 1 }
-            $1 == name && !($11 <= 9 && $12 <= 9) { wrong = 1 }
+            $1 == name && NF == 13 && !($11 <= 9 && $12 <= 9) { wrong = 1 }
             END { exit !found || wrong }' "$tmp/err" || fail "${name}_ was not compared: $(grep "${name}_" "$tmp/err")"
     done
 
     # A process that ends while a thread computes ends with its own status, silently. Contract 8.4.
     for delay in 0 500 1000 2000 3000 5000 7000 10000; do
         result=0
-        OPENBLAS_NUM_THREADS=1 preloaded XGEMM_MODE=gpu LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" \
+        preloaded XGEMM_MODE=gpu LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" \
             timeout -s KILL 30 "$tmp/lapack" exit $delay >"$tmp/out" 2>&1 || result=$?
         [ $result -eq 3 ] || fail "exit after $delay us: status $result: $(cat "$tmp/out")"
         [ ! -s "$tmp/out" ] || fail "exit after $delay us: $(cat "$tmp/out")"
@@ -259,7 +262,7 @@ END
     done
 
     # Least squares; the GPU leaves a part of some to the machine's library.
-    on_gpu "squares" "$tmp/squares"
+    on_gpu "squares" $threads "$tmp/squares"
     for name in gels gelsd gelss; do
         for type in s d c z; do
             has "$type${name}_ has not run on the GPU" "^  GPU  *XGEMM_MODE  *$type${name}_ "
