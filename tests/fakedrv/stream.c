@@ -24,6 +24,7 @@ struct CUstream_st {
     CUcontext context;
     struct fake_op *first, **last;
     uint64_t queued, done; /* sequence numbers of the last operation queued and executed */
+    uint64_t awaited;      /* the first operation after `done` that a thread waits for */
     bool destroyed;        /* the program destroyed it; it is freed when it is empty */
     struct CUstream_st *next;
 };
@@ -40,6 +41,7 @@ static CUevent events;
 static uint64_t sequence, released; /* held operations up to `released` may run */
 static pthread_t worker;
 static bool worker_runs;
+static pthread_cond_t ready = PTHREAD_COND_INITIALIZER; /* what the worker waits for */
 
 static void record_put(struct fake_record *record)
 {
@@ -148,7 +150,7 @@ static void *work(void *unused)
     while (!fake.exiting) {
         CUstream stream = choose();
         if (!stream) {
-            pthread_cond_wait(&fake.changed, &fake.lock);
+            pthread_cond_wait(&ready, &fake.lock);
             continue;
         }
         CUresult fault = fake_exec_fault();
@@ -156,7 +158,7 @@ static void *work(void *unused)
             fake.hung = true;
             pthread_cond_broadcast(&fake.changed);
             while (!fake.exiting)
-                pthread_cond_wait(&fake.changed, &fake.lock);
+                pthread_cond_wait(&ready, &fake.lock);
             continue;
         }
         if (fault != CUDA_SUCCESS) {
@@ -164,11 +166,15 @@ static void *work(void *unused)
             continue;
         }
         stream->first->running = true;
+        bool record = stream->first->kind == FAKE_OP_RECORD;
         execute(stream->first);
         stream_shift(stream);
+        /* A thread is woken only for what it may wait for: wakes are most of the time of small products. */
+        bool wakes = record || stream->done == stream->awaited || !stream->first;
         if (stream->destroyed && !stream->first)
             stream_free(stream);
-        pthread_cond_broadcast(&fake.changed);
+        if (wakes)
+            pthread_cond_broadcast(&fake.changed);
     }
     pthread_mutex_unlock(&fake.lock);
     return unused;
@@ -192,6 +198,7 @@ void fake_stream_stop(void)
     bool runs = worker_runs;
     fake.exiting = true;
     worker_runs = false;
+    pthread_cond_signal(&ready);
     pthread_cond_broadcast(&fake.changed);
     pthread_mutex_unlock(&fake.lock);
     if (runs)
@@ -202,16 +209,19 @@ void fake_stream_stop(void)
 static void release_all(void)
 {
     released = sequence;
-    pthread_cond_broadcast(&fake.changed);
+    pthread_cond_signal(&ready);
 }
 
 /* Waits until *done reaches the goal or the context is lost. */
-static CUresult wait_for(CUcontext context, const uint64_t *done, uint64_t goal, bool forever)
+static CUresult wait_for(CUcontext context, CUstream stream, uint64_t goal, bool forever)
 {
     release_all();
-    while (*done < goal && context->lost == CUDA_SUCCESS && !fake.exiting &&
-           (forever || !fake.hung))
+    while (stream->done < goal && context->lost == CUDA_SUCCESS && !fake.exiting &&
+           (forever || !fake.hung)) {
+        if (stream->awaited <= stream->done || goal < stream->awaited)
+            stream->awaited = goal;
         pthread_cond_wait(&fake.changed, &fake.lock);
+    }
     return fake.exiting ? CUDA_ERROR_DEINITIALIZED : context->lost;
 }
 
@@ -242,6 +252,7 @@ void fake_stream_drain(void)
 void fake_stream_discard(CUcontext context)
 {
     CUstream next;
+    pthread_cond_signal(&ready); /* other contexts' streams may wait for records that end here */
     for (CUstream stream = streams; stream; stream = next) {
         next = stream->next;
         if (stream->context != context || !stream->first)
@@ -324,9 +335,10 @@ CUresult fake_stream_push(CUstream stream, const struct fake_op *op, bool wait)
     copy->held = draw < HELD_IN_16;
     *stream->last = copy;
     stream->last = &copy->next;
-    pthread_cond_broadcast(&fake.changed);
+    if (runnable(stream->first))
+        pthread_cond_signal(&ready);
     if (wait || (draw >= 16 - AT_ONCE_IN_16 && !fake.hung))
-        return wait_for(stream->context, &stream->done, copy->sequence, wait);
+        return wait_for(stream->context, stream, copy->sequence, wait);
     return CUDA_SUCCESS;
 }
 
@@ -391,7 +403,7 @@ CUresult CUDAAPI cuStreamSynchronize(CUstream stream)
     CUresult result = fake_enter("cuStreamSynchronize", FAKE_CONTEXT);
     if (result == CUDA_SUCCESS) {
         check_stream(stream, "cuStreamSynchronize");
-        result = wait_for(stream->context, &stream->done, stream->queued, true);
+        result = wait_for(stream->context, stream, stream->queued, true);
     }
     return fake_leave(result);
 }

@@ -470,7 +470,7 @@ static long simt_failures;
 #define SIMT_CHECK(condition, ...)                                                                 \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s: ", #condition);                                                   \
+            fprintf(stderr, "%s:%d: %s: ", __FILE__, __LINE__, #condition);                        \
             fprintf(stderr, __VA_ARGS__);                                                          \
             fputc('\n', stderr);                                                                   \
             simt_failures++;                                                                       \
