@@ -169,7 +169,8 @@ static void *work(void *unused)
         bool record = stream->first->kind == FAKE_OP_RECORD;
         execute(stream->first);
         stream_shift(stream);
-        /* A thread is woken only for what it may wait for: wakes are most of the time of small products. */
+        /* A thread is woken only for what it may wait for: wakes are most of the time of small
+         * products. */
         bool wakes = record || stream->done == stream->awaited || !stream->first;
         if (stream->destroyed && !stream->first)
             stream_free(stream);
