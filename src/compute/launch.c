@@ -4,8 +4,6 @@
 
 #include "compute/cublas.h"
 #include "compute/image.h"
-#include "compute/residue.h"
-#include "compute/split.h"
 
 /*
  * The operands that a repacked row must copy. It also copies an operand whose rows are not whole
@@ -20,8 +18,6 @@ static int32_t copies(const struct xg_sgemm_args *args)
 
 static size_t scratch_bytes(const struct xg_choice *choice, const struct xg_sgemm_args *args)
 {
-    if (choice->row->flags & XG_KERNEL_PIECES)
-        return xg_split_sgemm_bytes(args->m, args->n, args->k);
     if (choice->row->flags & XG_KERNEL_REPACKED)
         return xg_select_copies_bytes(copies(args), args->m, args->n, args->k);
     return xg_select_slices_bytes(choice->slices, args->m, args->n);
@@ -50,9 +46,7 @@ enum xg_status xg_launch_reserve(struct xg_dev *dev, const struct xg_choice *cho
 {
     const struct xg_sgemm_args args = single_of(gemm);
     size_t bytes = 0;
-    if (choice->row && choice->row->flags & XG_KERNEL_RESIDUES && gemm->type == XG_TYPE_D)
-        bytes = xg_residue_dgemm_bytes(gemm->m, gemm->n, gemm->k);
-    else if (choice->row && gemm->type == XG_TYPE_S)
+    if (choice->row && gemm->type == XG_TYPE_S)
         bytes = scratch_bytes(choice, &args);
     enum xg_status status = bytes ? xg_mem_dev_reserve(dev, memory, bytes) : XG_OK;
     gemm->scratch = bytes && status == XG_OK ? memory->ptr : 0;
@@ -214,16 +208,8 @@ enum xg_status xg_launch_gemm(struct xg_dev *dev, const struct xg_choice *choice
         return XG_DECLINED;
     if (row->flags & XG_KERNEL_CUBLAS)
         return xg_cublas_gemm(dev, gemm, row->flags & XG_KERNEL_TF32, stream);
-    if (row->flags & XG_KERNEL_PIECES) {
-        const struct xg_sgemm_args args = single_of(gemm);
-        return args.scratch ? xg_split_sgemm(dev->split, &args, args.scratch, stream) : XG_DECLINED;
-    }
-    if (row->flags & XG_KERNEL_RESIDUES) {
-        const struct xg_dgemm_args args = double_of(gemm);
-        return gemm->scratch ? xg_residue_dgemm(dev->residue, &args, gemm->scratch, stream)
-                             : XG_DECLINED;
-    }
-    if (row->flags & XG_KERNEL_VEC4 && xg_gemm_shape(gemm).unaligned)
+    if (row->flags & (XG_KERNEL_PIECES | XG_KERNEL_RESIDUES) ||
+        (row->flags & XG_KERNEL_VEC4 && xg_gemm_shape(gemm).unaligned))
         return XG_DECLINED;
     if ((slices.scratch && !gemm->scratch) || blocks_of(row, gemm, slices) > INT32_MAX)
         return XG_DECLINED;

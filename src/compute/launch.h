@@ -13,11 +13,11 @@
  * device, and returns without waiting. Loads the row's image, or cuBLAS, on first use. k of
  * XG_TYPE_D may be 0.
  *
- * Returns XG_OK; XG_DECLINED if the choice does not fit these arguments (no row, alignment of a
- * XG_KERNEL_VEC4 row, more than 2^31 - 1 blocks, no scratch although the row needs it);
- * XG_ERR_NOTFOUND if the image lacks the entry or there is no cuBLAS; XG_ERR_NOMEM, XG_ERR_DRIVER,
- * XG_ERR_LOST. The device's context must be current. Callable from any thread, but only one thread
- * at a time may use a stream.
+ * Returns XG_OK; XG_DECLINED if the choice does not fit these arguments (no row, a row of pieces or
+ * residues, alignment of a XG_KERNEL_VEC4 row, more than 2^31 - 1 blocks, no scratch although the
+ * row needs it); XG_ERR_NOTFOUND if the image lacks the entry or there is no cuBLAS; XG_ERR_NOMEM,
+ * XG_ERR_DRIVER, XG_ERR_LOST. The device's context must be current. Callable from any thread, but
+ * only one thread at a time may use a stream.
  */
 enum xg_status xg_launch_gemm(struct xg_dev *dev, const struct xg_choice *choice,
                               const struct xg_gemm_args *gemm, CUstream stream);

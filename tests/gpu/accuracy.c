@@ -34,6 +34,7 @@
 #include "src/decide/route.h"
 #include "src/device/mem.h"
 #include "src/host/cores.h"
+#include "tests/support/on_device.h"
 #include "util.h"
 
 enum { SIDE_MIN = REFERENCE_ROWS, RUNS = 100, K_SPECIAL = 1024, PAD_MAX = 64 };
@@ -205,16 +206,14 @@ static struct xg_gemm_args args_of(void)
 static enum xg_status launch(int side, const struct xg_choice *choice,
                              const struct xg_gemm_args *args, CUstream stream)
 {
-    static struct xg_mem_dev scratch; /* products follow each other */
+    static struct xg_mem_dev memory; /* products follow each other */
     struct xg_split *const engine_split = dev->split;
     struct xg_residue *const engine_residue = dev->residue;
-    struct xg_gemm_args copy = *args;
-    must(xg_launch_reserve(dev, choice, &scratch, &copy), "scratch");
     if (sides[side].how == EMULATED) {
         dev->split = &split;
         dev->residue = &residues[side];
     }
-    enum xg_status status = xg_launch_gemm(dev, choice, &copy, stream);
+    enum xg_status status = on_device_gemm(dev, choice, args, &memory, stream);
     dev->split = engine_split;
     dev->residue = engine_residue;
     if (status != XG_DECLINED)
