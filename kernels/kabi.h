@@ -53,11 +53,6 @@ static inline int xg_triangle_wants(const struct xg_triangle *wanted, int64_t i,
  *
  * The scratch is device memory that nothing else uses meanwhile, 16-byte aligned, or 0 if selection
  * used none (select.h).
- *
- * A row with XG_KERNEL_REPACKED accepts any operands: sgemm_repack_sm75.cu first copies those that
- * are not contiguous along m or n, or that do not satisfy XG_KERNEL_VEC4, to the scratch, A before
- * B, each (k, extent rounded up to XG_COPY_MULTIPLE). For its kernel A is then transposed and B is
- * not.
  */
 struct xg_sgemm_args {
     uint64_t a, b, c; /* device addresses of float */
@@ -68,13 +63,7 @@ struct xg_sgemm_args {
     struct xg_triangle wanted; /* all of C if slices go to the scratch; set by the launcher */
     uint64_t scratch;          /* see above; 0: none */
     int32_t split;             /* slices of k, >= 1; set by the launcher */
-    int32_t copies; /* XG_COPY_A, XG_COPY_B, for the repacking kernel; set by the launcher */
 };
-
-enum { XG_COPY_A = 1, XG_COPY_B = 2, XG_COPY_MULTIPLE = 32 };
-
-/* The leading dimension of an operand's copy. */
-#define XG_COPY_LD(extent) (((extent) + XG_COPY_MULTIPLE - 1) / XG_COPY_MULTIPLE * XG_COPY_MULTIPLE)
 
 /*
  * The single parameter of every DGEMM kernel: the same product in double. All rows have

@@ -21,8 +21,6 @@ enum {
      * product without the split. */
     XG_KERNEL_PIECES = 1 << 7,
     XG_KERNEL_TF32 = 1 << 8,      /* factors are rounded to 11 bits: only XG_MATH_TF32 admits it */
-    XG_KERNEL_REPACKED = 1 << 9,  /* operands are copied first if necessary: kabi.h */
-    XG_KERNEL_COPIES = 1 << 10,   /* no product: makes those copies */
     XG_KERNEL_ONE_STEP = 1 << 11, /* k <= bk */
     XG_KERNEL_SHARE = 1 << 12,  /* blocks take even shares of all steps of k of all tiles: kabi.h */
     XG_KERNEL_SCALAR = 1 << 13, /* operands are copied float by float, with any alignment */

@@ -336,11 +336,10 @@ xg_store_part(const struct xg_sgemm_args &args, const float (*sum)[L::TN],
  * Computes the block's tile of C. L: xg_layout. STAGES tiles of both operands are in shared memory
  * (dynamic: STAGES * BK * (BM + BN + 8) * 4 bytes suffice), of which STAGES - 1 are in flight while
  * one is multiplied. STEPS of k (an even number, at most BK) are unrolled; the copies of a tile are
- * spread over the last STEPS of them. VEC: A and B satisfy XG_KERNEL_VEC4; VEC_C: so does C. GROUP:
- * tile.cuh.
+ * spread over the last STEPS of them. VEC: the operands satisfy XG_KERNEL_VEC4. GROUP: tile.cuh.
  */
 template <class L, int BK, int STEPS, int STAGES, int GROUP, bool TRANSA, bool TRANSB, bool VEC,
-          bool VEC_C = VEC, enum xg_work WORK = XG_WORK_TILE>
+          enum xg_work WORK = XG_WORK_TILE>
 static __device__ __forceinline__ void xg_pipeline(const struct xg_sgemm_args &args,
                                                    const volatile unsigned *share_at = 0)
 {
@@ -467,7 +466,7 @@ static __device__ __forceinline__ void xg_pipeline(const struct xg_sgemm_args &a
     const int64_t row = home.row + L::row(thread), col = home.col + L::col(thread);
     if (WORK == XG_WORK_SLICE) {
         xg_store_slice<L>(args, sum, shared, row, col);
-    } else if (!VEC_C) {
+    } else if (!VEC) {
         __syncthreads();
         xg_store_rows<L>(args, sum, shared, row - L::row(thread) % L::WARP_M,
                          col - L::col(thread) % L::WARP_N);
@@ -491,8 +490,7 @@ static __device__ __forceinline__ void xg_pipeline_share(const struct xg_sgemm_a
         at = xg_share_begin(xg_share_steps<L::BM, L::BN, BK>(args), blockIdx.x, args.split);
     __syncthreads();
     for (;;) {
-        xg_pipeline<L, BK, STEPS, STAGES, GROUP, TRANSA, TRANSB, VEC, VEC, XG_WORK_SHARE>(args,
-                                                                                          &at);
+        xg_pipeline<L, BK, STEPS, STAGES, GROUP, TRANSA, TRANSB, VEC, XG_WORK_SHARE>(args, &at);
         const unsigned block = xg_ptx_block_x();
         const unsigned next = at + (unsigned)xg_part_find<L::BM, L::BN, BK>(args, block, at).tiles;
         if (next == xg_share_begin(xg_share_steps<L::BM, L::BN, BK>(args), block + 1, args.split))

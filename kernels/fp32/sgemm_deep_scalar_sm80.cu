@@ -20,7 +20,7 @@ typedef xg_layout<4, 2, 2, 2, 4, 4> layout_128x128;
     {                                                                                              \
         XG_TILES_ASSERT_LAYOUT(deep_scalar, 128x128x16, layout_128x128);                           \
         xg_pipeline<layout_128x128, listed::BK, 16, listed::STAGES, 16, transa, transb, false,     \
-                    false, XG_WORK_SLICE>(args);                                                   \
+                    XG_WORK_SLICE>(args);                                                          \
     }
 
 ENTRY(nn, false, false)

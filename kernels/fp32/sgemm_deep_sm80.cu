@@ -34,7 +34,7 @@ typedef xg_layout<1, 4, 2, 2, 4, 4> layout_32x256;
         xg_sgemm_deep_sm80_##tile##_##suffix(const __grid_constant__ struct xg_sgemm_args args)    \
     {                                                                                              \
         XG_TILES_ASSERT_LAYOUT(deep, tile, layout);                                                \
-        xg_pipeline<layout, listed::BK, 16, listed::STAGES, 16, transa, transb, true, true,        \
+        xg_pipeline<layout, listed::BK, 16, listed::STAGES, 16, transa, transb, true,              \
                     XG_WORK_SLICE>(args);                                                          \
     }
 

@@ -5,21 +5,8 @@
 #include "compute/cublas.h"
 #include "compute/image.h"
 
-/*
- * The operands that a repacked row must copy. It also copies an operand whose rows are not whole
- * quads, because the memory after their ends need not exist.
- */
-static int32_t copies(const struct xg_sgemm_args *args)
-{
-    bool a = args->transa && ((args->a & 15) | ((args->lda | args->m) & 3)) == 0;
-    bool b = !args->transb && ((args->b & 15) | ((args->ldb | args->n) & 3)) == 0;
-    return (a ? 0 : XG_COPY_A) | (b ? 0 : XG_COPY_B);
-}
-
 static size_t scratch_bytes(const struct xg_choice *choice, const struct xg_sgemm_args *args)
 {
-    if (choice->row->flags & XG_KERNEL_REPACKED)
-        return xg_select_copies_bytes(copies(args), args->m, args->n, args->k);
     return xg_select_slices_bytes(choice->slices, args->m, args->n);
 }
 
@@ -125,36 +112,6 @@ static enum xg_status launch_sum(struct xg_dev *dev, struct xg_slices slices,
     return launch_function(dev, row, function, args, blocks, waits ? &early : NULL, stream);
 }
 
-/* Copies operands whose layout the kernel does not support, and makes *args the product of the
- * copies. */
-static enum xg_status launch_copies(struct xg_dev *dev, struct xg_sgemm_args *args, CUstream stream)
-{
-    const struct xg_kernel *row = xg_select_repack();
-    int64_t lda = XG_COPY_LD(args->m), ldb = XG_COPY_LD(args->n);
-    args->copies = copies(args);
-    if (args->copies && !args->scratch)
-        return XG_DECLINED;
-    int64_t columns = (args->copies & XG_COPY_A ? xg_ceil_div(lda, row->bn) : 0) +
-                      (args->copies & XG_COPY_B ? xg_ceil_div(ldb, row->bn) : 0);
-    int64_t blocks = columns * xg_ceil_div(args->k, row->bm);
-    enum xg_status status =
-        blocks ? launch_blocks(dev, row, args->transa, args->transb, args, blocks, NULL, stream)
-               : XG_OK;
-    uint64_t at = args->scratch;
-    if (args->copies & XG_COPY_A) {
-        args->a = at;
-        args->lda = lda;
-        at += sizeof(float) * (uint64_t)(args->k * lda);
-    }
-    if (args->copies & XG_COPY_B) {
-        args->b = at;
-        args->ldb = ldb;
-    }
-    args->transa = true;
-    args->transb = false;
-    return status;
-}
-
 /* The number of blocks: the row's tiles of C times their slices of k. */
 static int64_t blocks_of(const struct xg_kernel *row, const struct xg_gemm_args *gemm,
                          struct xg_slices slices)
@@ -170,11 +127,6 @@ static enum xg_status launch_single(struct xg_dev *dev, const struct xg_choice *
     const struct xg_kernel *row = choice->row;
     const struct xg_slices slices = choice->slices;
     struct xg_sgemm_args args = single_of(gemm);
-    if (row->flags & XG_KERNEL_REPACKED) {
-        enum xg_status copied = launch_copies(dev, &args, stream);
-        if (copied != XG_OK)
-            return copied;
-    }
     if (!slices.scratch)
         args.scratch = 0;
     else /* the sum would read scratch that a block had not written */

@@ -36,21 +36,6 @@ bool xg_select_is_of(const struct xg_kernel *row, enum xg_type type)
            (row->flags & XG_KERNEL_RESIDUES && row->type == (int)xg_type_real(type));
 }
 
-size_t xg_select_copies_bytes(int copies, int64_t m, int64_t n, int64_t k)
-{
-    size_t columns = (copies & XG_COPY_A ? (size_t)XG_COPY_LD(m) : 0) +
-                     (copies & XG_COPY_B ? (size_t)XG_COPY_LD(n) : 0);
-    return sizeof(float) * (size_t)k * columns;
-}
-
-/* Whether the scratch holds copies of both operands. */
-static bool copies_admitted(const struct xg_device_facts *facts, const struct xg_shape *shape)
-{
-    double bytes =
-        4.0 * (double)shape->k * ((double)XG_COPY_LD(shape->m) + (double)XG_COPY_LD(shape->n));
-    return bytes <= (double)facts->scratch_bytes;
-}
-
 /* floor without a function call, because a selection needs some hundreds. From 2^53 on every x is
  * whole. */
 static double whole(double x)
@@ -117,10 +102,7 @@ static bool serves(const struct xg_kernel *row, const struct xg_device_facts *fa
                shape->k >= xg_facts_fit(facts)->pieces.depth_min;
     if (!runs_on(row, facts) || facts->smem_block_bytes < row->smem_bytes)
         return false;
-    if (row->flags & (XG_KERNEL_SLICES | XG_KERNEL_COPIES) ||
-        (shape->unaligned && row->flags & XG_KERNEL_VEC4))
-        return false;
-    if (row->flags & XG_KERNEL_REPACKED && !copies_admitted(facts, shape))
+    if (row->flags & XG_KERNEL_SLICES || (shape->unaligned && row->flags & XG_KERNEL_VEC4))
         return false;
     if (row->flags & XG_KERNEL_ONE_STEP && shape->k > row->bk)
         return false;
@@ -182,7 +164,7 @@ static double turn_cycles(const struct xg_fit *fit, const struct xg_kernel *row,
         row->type != (int)XG_TYPE_S)
         return 0.0;
     double elems = (shape->transb ? row->bn : 0) - (shape->transa ? row->bm : 0);
-    return fit->copy.turn * elems * row->bk;
+    return fit->kernel.turn * elems * row->bk;
 }
 
 /* The cycles of an SM for `count` blocks at once, each with `steps` steps of `depth` along k. */
@@ -199,8 +181,7 @@ static double round_cycles(const struct xg_kernel *row, const struct xg_device_f
     if (shape->unaligned && quads)
         rate *= fit->memory.unaligned_share;
     double step = macs / rate + count * turn_cycles(fit, row, shape);
-    double stores = row->flags & XG_KERNEL_REPACKED ? fit->kernel.rows : 0.0;
-    return fit->kernel.block * elem_floats(row) + stores + steps * larger(step, fit->kernel.step);
+    return fit->kernel.block * elem_floats(row) + steps * larger(step, fit->kernel.step);
 }
 
 /* Combines two times that overlap: with the fourth power a clearly longer time hides the other. */
@@ -344,17 +325,6 @@ static struct xg_slices best_slices(const struct xg_kernel *row,
     return best;
 }
 
-/* The cycles of a repacked row's first step: 0 if both operands already have the right layout. */
-static double copy_cycles(const struct xg_device_facts *facts, const struct xg_shape *shape)
-{
-    int copies = (shape->unaligned || !shape->transa || shape->m % 4 ? XG_COPY_A : 0) |
-                 (shape->unaligned || shape->transb || shape->n % 4 ? XG_COPY_B : 0);
-    const struct xg_fit *fit = xg_facts_fit(facts);
-    double share = facts->sm_count / fit->kernel.sms;
-    double bytes = 2.0 * (double)xg_select_copies_bytes(copies, shape->m, shape->n, shape->k);
-    return copies ? fit->copy.launch + bytes / (fit->copy.bytes_per_cycle * share) : 0.0;
-}
-
 static double library_cycles(const struct xg_device_facts *facts, double efficiency,
                              const struct xg_shape *shape)
 {
@@ -389,8 +359,6 @@ struct xg_choice xg_select_row(const struct xg_kernel *row, const struct xg_devi
                                                  parts * shape->k); /* residue.h */
     else
         choice.slices = best_slices(row, facts, shape, &choice.cycles);
-    if (row->flags & XG_KERNEL_REPACKED)
-        choice.cycles += copy_cycles(facts, shape);
     return choice;
 }
 
@@ -399,11 +367,6 @@ const struct xg_kernel *xg_select_sum(struct xg_slices slices)
     if (slices.results)
         return xg_select_find("slices_share");
     return xg_select_find(slices.count <= SUM_FEW ? "slices_few" : "slices");
-}
-
-const struct xg_kernel *xg_select_repack(void)
-{
-    return xg_select_find("repack");
 }
 
 /* Strict means IEEE single precision throughout; less exact rows need another mode. */

@@ -79,12 +79,6 @@ double xg_select_library_cycles(const struct xg_device_facts *facts, const struc
 /* Bytes of scratch of the slices for m and n; 0 if they use none. */
 size_t xg_select_slices_bytes(struct xg_slices slices, int64_t m, int64_t n);
 
-/* Bytes of scratch of a repacked row for the copies of these operands (XG_COPY_A, _B). */
-size_t xg_select_copies_bytes(int copies, int64_t m, int64_t n, int64_t k);
-
-/* The row that makes those copies: the launcher's first step. */
-const struct xg_kernel *xg_select_repack(void);
-
 /* The row that adds the slices' sums in the scratch: the launcher's second step. */
 const struct xg_kernel *xg_select_sum(struct xg_slices slices);
 

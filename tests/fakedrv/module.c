@@ -14,9 +14,8 @@ struct CUfunc_st {
     char name[96];
     bool trans_named, transa, transb; /* the name ends in _nn, _nt, _tn or _tt */
     bool padded, split, share;
-    bool dgemm;  /* its parameter is struct xg_dgemm_args */
-    bool sums;   /* adds slices: the fake product has none, so this kernel does nothing */
-    bool copies; /* repacks operands */
+    bool dgemm; /* its parameter is struct xg_dgemm_args */
+    bool sums;  /* adds slices: the fake product has none, so this kernel does nothing */
     const struct fake_kernel *kernel; /* a kernel with a table row; NULL: none */
     int bm, bn, bk;
     int smem_limit_bytes;
@@ -91,7 +90,6 @@ static bool parse_name(const char *name, struct CUfunc_st *function)
     function->share = !strncmp(name, "xg_sgemm_share_", 15);
     function->split = is_split(name + 9);
     function->sums = !strncmp(name, "xg_sgemm_slices_", 16);
-    function->copies = !strncmp(name, "xg_sgemm_repack_", 16);
     return function->bm > 0 && function->bn > 0 && function->bk > 0;
 }
 
@@ -252,10 +250,6 @@ static int64_t blocks_of(const struct CUfunc_st *function, const struct xg_sgemm
     if (function->sums)
         return bm > 1 ? tiles * (bm * bn / 4 / threads)
                       : xg_ceil_div(args->m * xg_ceil_div(args->n, 4), bn / 4);
-    if (function->copies)
-        return xg_ceil_div(args->k, bm) *
-               ((args->copies & XG_COPY_A ? xg_ceil_div(XG_COPY_LD(args->m), bn) : 0) +
-                (args->copies & XG_COPY_B ? xg_ceil_div(XG_COPY_LD(args->n), bn) : 0));
     if (function->share)
         return args->split;
     return function->split ? tiles * args->split : tiles;
@@ -272,8 +266,6 @@ static CUresult launch_sgemm(const struct CUfunc_st *function, const void *param
         args.transa = function->transa;
         args.transb = function->transb;
     }
-    if (function->copies)
-        return fake_copies_queue(&args, stream);
     return function->sums ? CUDA_SUCCESS : fake_sgemm_queue(&args, function->padded, stream);
 }
 

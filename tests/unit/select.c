@@ -50,7 +50,7 @@ static void test_table(void)
     for (size_t i = 0; i < xg_kernel_count; i++) {
         const struct xg_kernel *row = &xg_kernel_table[i];
         XT_CHECK(xg_select_find(row->name) == row, "%s is there twice", row->name);
-        if (row->flags & (XG_KERNEL_CUBLAS | XG_KERNEL_SLICES | XG_KERNEL_COPIES))
+        if (row->flags & (XG_KERNEL_CUBLAS | XG_KERNEL_SLICES))
             continue;
         int threads = row->threads_x * row->threads_y;
         /* Their launches are those of src/compute/split.c and residue.c. */
@@ -97,9 +97,7 @@ static void test_forced(void)
                      row->name);
             continue;
         }
-        if (row->flags & XG_KERNEL_REPACKED)
-            facts.scratch_bytes = 256 << 20;
-        if (row->flags & (XG_KERNEL_SLICES | XG_KERNEL_COPIES)) {
+        if (row->flags & XG_KERNEL_SLICES) {
             XT_CHECK(choose(&facts, row->name, 64, 64, 64) != row, "%s", row->name);
             continue;
         }
@@ -186,33 +184,6 @@ static void test_unaligned(void)
                      row->name);
         }
     like.unaligned = false;
-}
-
-/* Copies are made where the scratch holds those of both operands, and pay from some size on. */
-static void test_copies(void)
-{
-    struct xg_device_facts facts = H200;
-    facts.scratch_bytes = 256 << 20;
-    for (int unaligned = 0; unaligned < 2; unaligned++)
-        for (int64_t size = 1; size <= 16384; size = size * 3 / 2 + 1) {
-            like.unaligned = unaligned;
-            size_t bytes = xg_select_copies_bytes(XG_COPY_A | XG_COPY_B, size, size, size);
-            XT_CHECK(bytes >= 2 * sizeof(float) * (size_t)(size * size), "%ld", (long)size);
-            const struct xg_kernel *row = choose_by(XG_MATH_STRICT, &facts, NULL, size, size, size);
-            XT_CHECK(!(row->flags & XG_KERNEL_REPACKED) ||
-                         (size >= 256 && bytes <= facts.scratch_bytes),
-                     "%ld: %s", (long)size, row->name);
-            XT_CHECK(!unaligned || size < 1500 || bytes > facts.scratch_bytes ||
-                         row->flags & (XG_KERNEL_REPACKED | XG_KERNEL_SHARE),
-                     "%ld: %s", (long)size, row->name);
-        }
-    like.unaligned = false;
-    XT_CHECK(xg_select_copies_bytes(0, 100, 100, 100) == 0, "no copies take no bytes");
-    facts.scratch_bytes = 0;
-    for (const struct xg_kernel *row = xg_kernel_table; row < xg_kernel_table + xg_kernel_count;
-         row++)
-        XT_CHECK(!(row->flags & XG_KERNEL_REPACKED) || !by_row(row, &facts, 64, 64, 64).row,
-                 "%s has nowhere to copy to", row->name);
 }
 
 /* What a shape gets, aligned or not, with scratch memory. */
@@ -486,7 +457,6 @@ int main(void)
     test_slices();
     test_unaligned();
     test_no_clusters();
-    test_copies();
     test_kinds();
     test_widths();
     like.type = XG_TYPE_D;
