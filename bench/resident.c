@@ -37,7 +37,6 @@ struct xg_dev *resident_open(void)
     device_must(XG_DRV(&dev->drv, cuEventCreate, &stop_event, CU_EVENT_DEFAULT), "event");
     device_must(xg_team_create(xg_cores_count(), &team), "threads");
     dev->facts.cublas = xg_cublas_present(dev);
-    dev->facts.scratch_bytes = 256 << 20; /* xg_launch_reserve sees to it */
     return dev;
 }
 

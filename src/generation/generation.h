@@ -34,11 +34,6 @@ struct xg_fit {
     struct {
         double meet, tile, share;
     } cluster;
-    /* launch: the second launch of a split by scratch; slice: for each slice, because the sums are
-     * read in turns. */
-    struct {
-        double launch, slice, bytes_per_cycle;
-    } scratch;
     /* bytes_per_cycle: operands and C, once each; cache_bytes_per_cycle: operands, once for each
      * tile that needs them; line_floats: the cost in floats of a step of k for a few adjacent
      * results, because memory lines are read only in part; unaligned_share: the remaining rate of

@@ -235,8 +235,7 @@ int main(void)
     }
     xg_backend_close(dev);
     for (size_t row = 0; row < xg_kernel_count; row++)
-        if (!(xg_kernel_table[row].flags & XG_KERNEL_SLICES))
-            test_row(&xg_kernel_table[row]);
+        test_row(&xg_kernel_table[row]);
     test_out_of_core();
     test_no_room();
     test_library_bits();

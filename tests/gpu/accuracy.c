@@ -181,7 +181,7 @@ static struct xg_choice choice_of(int side)
         return (struct xg_choice){0};
     const unsigned flag = pieces ? XG_KERNEL_PIECES : XG_KERNEL_RESIDUES;
     return (struct xg_choice){.row = xg_select_emulated(&dev->facts, flag, sides[side].row),
-                              .slices.count = 1};
+                              .slices = 1};
 }
 
 static struct xg_gemm_args args_of(void)
@@ -479,7 +479,6 @@ static void open_all(void)
     for (int i = 0; i < 2; i++)
         must(XG_DRV(&dev->drv, cuStreamCreate, &streams[i], CU_STREAM_NON_BLOCKING), "stream");
     dev->facts.cublas = xg_cublas_present(dev);
-    dev->facts.scratch_bytes = 64 << 20; /* xg_launch_reserve reserves it */
     must(xg_team_create(xg_cores_count(), &team), "threads");
     open_emulated();
     void *library = dlopen(XG_DEFAULT_CPU_BLAS, RTLD_NOW | RTLD_LOCAL);

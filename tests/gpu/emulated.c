@@ -79,7 +79,7 @@ static void set_bound(bool integers, bool exact)
 
 static void launch(struct opened *by, const struct xg_gemm_args *args)
 {
-    const struct xg_choice choice = {.row = by->row, .slices.count = 1};
+    const struct xg_choice choice = {.row = by->row, .slices = 1};
     dev->split = &by->split;
     dev->residue = &by->residue;
     must(on_device_gemm(dev, &choice, args, &memory, p.stream), by->row->name);

@@ -390,7 +390,6 @@ int main(int argc, char **argv)
     if (!again)
         die("out of memory");
     dev->facts.cublas = xg_cublas_present(dev);
-    dev->facts.scratch_bytes = 64 << 20; /* xg_launch_reserve reserves it */
     for (product.type = XG_TYPE_S; product.type <= XG_TYPE_D; product.type++) {
         if (types && *types != (product.type == XG_TYPE_D ? 'd' : 's'))
             continue;

@@ -88,21 +88,12 @@ static enum xg_status multiply_residues(const struct xg_residue *residue, const 
                            : status;
 }
 
-static enum xg_status launch(struct xg_dev *dev, const struct xg_choice *choice,
-                             const struct xg_gemm_args *gemm, struct xg_mem_dev *memory,
-                             CUstream stream)
-{
-    struct xg_gemm_args args = *gemm;
-    const enum xg_status status = xg_launch_reserve(dev, choice, memory, &args);
-    return status == XG_OK ? xg_launch_gemm(dev, choice, &args, stream) : status;
-}
-
 enum xg_status on_device_gemm(struct xg_dev *dev, const struct xg_choice *choice,
                               const struct xg_gemm_args *gemm, struct xg_mem_dev *memory,
                               CUstream stream)
 {
     if (!choice->row || !(choice->row->flags & (XG_KERNEL_PIECES | XG_KERNEL_RESIDUES)))
-        return launch(dev, choice, gemm, memory, stream);
+        return xg_launch_gemm(dev, choice, gemm, stream);
     struct slice slice;
     size_t bytes = place(gemm, 0, 0, &slice); /* the first slice is the deepest */
     if (!by_pieces(gemm))

@@ -10,7 +10,7 @@
 /*
  * Enqueues the product, by xg_launch_gemm or, for a row of pieces or residues, by the split of all
  * of both operands and their product. Programs split operands panel by panel as they arrive
- * (src/compute/runner.c). *memory grows to what the row needs, and nothing else may use it until
+ * (src/compute/runner.c). *memory grows to what the split needs, and nothing else may use it until
  * the product has ended. dev->split or dev->residue must be the row's.
  *
  * Returns the statuses of xg_launch_gemm and of xg_mem_dev_reserve.

@@ -246,7 +246,7 @@ static struct xg_decision decide_product(const struct machine *on, const struct 
         const struct xg_shape part = xg_shape_of(call, m, n, call->k);
         const struct xg_choice c =
             i == 1 ? route.whole : xg_route_resident(facts, conf->math, conf->kernel, &part);
-        fprintf(out, " %s/%d", c.row ? c.row->name : "none", c.slices.count);
+        fprintf(out, " %s/%d", c.row ? c.row->name : "none", c.slices);
     }
     return decision;
 }
