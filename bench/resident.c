@@ -10,10 +10,10 @@
 #include "median.h"
 #include "src/compute/backend.h"
 #include "src/compute/cublas.h"
-#include "src/compute/launch.h"
 #include "src/decide/route.h"
 #include "src/host/cores.h"
 #include "src/host/team.h"
+#include "tests/support/on_device.h"
 
 enum { BATCHES_MAX = 9, RUNS_MAX = 1000, SETS_MAX = 1 << 16 };
 
@@ -37,7 +37,6 @@ struct xg_dev *resident_open(void)
     device_must(XG_DRV(&dev->drv, cuEventCreate, &stop_event, CU_EVENT_DEFAULT), "event");
     device_must(xg_team_create(xg_cores_count(), &team), "threads");
     dev->facts.cublas = xg_cublas_present(dev);
-    dev->facts.scratch_bytes = 256 << 20; /* xg_launch_reserve sees to it */
     return dev;
 }
 
@@ -158,7 +157,7 @@ void resident_destroy(struct resident *r)
 
 /* --- Launching ----------------------------------------------------------------------------- */
 
-static struct xg_mem_dev scratch; /* of the products, which run one after the other */
+static struct xg_mem_dev memory; /* of the products, which run one after the other */
 
 /* Returns XG_OK or XG_DECLINED. run: the set of operands, modulo their number. */
 static enum xg_status launch(const struct xg_kernel *row, const struct resident *r, int run)
@@ -167,8 +166,7 @@ static enum xg_status launch(const struct xg_kernel *row, const struct resident 
     struct xg_gemm_args gemm = device_gemm(&r->call, set, set + r->b_at, set + r->c_at);
     const struct xg_shape shape = xg_gemm_shape(&gemm);
     struct xg_choice choice = xg_select_row(row, &dev->facts, &shape);
-    device_must(xg_launch_reserve(dev, &choice, &scratch, &gemm), "scratch");
-    enum xg_status status = xg_launch_gemm(dev, &choice, &gemm, stream);
+    enum xg_status status = on_device_gemm(dev, &choice, &gemm, &memory, stream);
     if (status != XG_DECLINED)
         device_must(status, row->name);
     return status;

@@ -12,12 +12,12 @@
 #include "device.h"
 #include "src/compute/backend.h"
 #include "src/compute/cublas.h"
-#include "src/compute/launch.h"
 #include "src/compute/toolkit.h"
 #include "src/decide/route.h"
 #include "src/device/mem.h"
 #include "src/dispatch.h"
 #include "src/engine/engine.h"
+#include "tests/support/on_device.h"
 
 static struct {
     struct xg_dev *dev;
@@ -229,12 +229,13 @@ void sides_print(FILE *out, const char *commit, const struct link_rates *rates)
 struct kernel_launch {
     struct xg_choice choice;
     struct xg_gemm_args args;
+    struct xg_mem_dev memory;
 };
 
 static enum xg_status launch_once(void *arg, CUstream stream)
 {
     struct kernel_launch *launch = arg;
-    return xg_launch_gemm(bench.dev, &launch->choice, &launch->args, stream);
+    return on_device_gemm(bench.dev, &launch->choice, &launch->args, &launch->memory, stream);
 }
 
 double sides_kernel_seconds(const struct xg_problem *p, const char **kernel)
@@ -251,7 +252,7 @@ double sides_kernel_seconds(const struct xg_problem *p, const char **kernel)
     size_t b = matrix_bytes(xg_problem_stored(p, true).rows, padded.ldb);
     size_t c = matrix_bytes(p->m, padded.ldc);
     struct kernel_launch launch = {.args = device_gemm(&padded, 0, 0, 0)};
-    struct xg_mem_dev mem = {0}, scratch = {0};
+    struct xg_mem_dev mem = {0};
     const struct xg_shape shape = xg_gemm_shape(&launch.args);
     launch.choice = xg_route_resident(&dev->facts, conf->math, conf->kernel, &shape);
     if (!launch.choice.row || xg_mem_dev_reserve(dev, &mem, a + b + c) != XG_OK)
@@ -264,9 +265,9 @@ double sides_kernel_seconds(const struct xg_problem *p, const char **kernel)
     const struct xg_drv *drv = &dev->drv;
     drv->cuMemsetD32Async(mem.ptr, 0x3f8ccccd, (a + b) / sizeof(float), bench.stream);
     double seconds = 0;
-    if (xg_launch_reserve(dev, &launch.choice, &scratch, &launch.args) == XG_OK)
+    if (launch_once(&launch, bench.stream) == XG_OK) /* with memory for pieces or residues */
         seconds = seconds_of(launch_once, &launch);
-    xg_mem_dev_release(dev, &scratch);
+    xg_mem_dev_release(dev, &launch.memory);
     xg_mem_dev_release(dev, &mem);
     *kernel = launch.choice.row->name;
     return seconds;

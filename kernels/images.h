@@ -19,7 +19,6 @@
     X(ladder, sgemm_vectorized_sm75)                                                               \
     X(fp32, sgemm_pipelined_sm80)                                                                  \
     X(fp32, sgemm_pipelined_scalar_sm80)                                                           \
-    X(fp32, sgemm_repacked_sm80)                                                                   \
     X(fp32, sgemm_outer_sm80)                                                                      \
     X(emulated, sgemm_fp16x3_sm90)                                                                 \
     X(emulated, sgemm_bf16x6_sm90)                                                                 \
@@ -34,13 +33,9 @@
     X(emulated, split_sm80)                                                                        \
     X(fp32, sgemm_gemv_sm75)                                                                       \
     X(fp32, sgemm_dot_sm75)                                                                        \
-    X(fp32, sgemm_slices_sm75)                                                                     \
-    X(fp32, sgemm_repack_sm75)                                                                     \
     X(fp32, sgemm_splitk_sm80)                                                                     \
     X(fp32, sgemm_deep_sm80)                                                                       \
     X(fp32, sgemm_deep_scalar_sm80)                                                                \
-    X(fp32, sgemm_share_sm80)                                                                      \
-    X(fp32, sgemm_share_scalar_sm80)                                                               \
     X(fp32, sgemm_skinny_sm80)                                                                     \
     X(fp64, dgemm_dmma_sm80)                                                                       \
     X(lapack, lu_panel_sm90)                                                                       \

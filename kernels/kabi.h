@@ -43,43 +43,22 @@ static inline int xg_triangle_wants(const struct xg_triangle *wanted, int64_t i,
  * the elements up to the next multiple of 4 are zero (as after the host pipeline's staging).
  *
  * A row with XG_KERNEL_SPLIT has `split` blocks per tile, adjacent in the grid, each for a slice of
- * k. With scratch 0 they are one cluster, which writes C. Otherwise slice s writes its sums to the
- * s-th of `split` consecutive matrices (m, n rounded up to 4) in the scratch, and
- * sgemm_slices_sm75.cu computes C from them.
- *
- * A row with XG_KERNEL_SHARE has `split` blocks in all, which divide the steps of all tiles
- * (share.cuh). As many blocks as tiles need no scratch; any other number writes 2 * split tiles to
- * it, which a separate entry adds.
- *
- * The scratch is device memory that nothing else uses meanwhile, 16-byte aligned, or 0 if selection
- * used none (select.h).
- *
- * A row with XG_KERNEL_REPACKED accepts any operands: sgemm_repack_sm75.cu first copies those that
- * are not contiguous along m or n, or that do not satisfy XG_KERNEL_VEC4, to the scratch, A before
- * B, each (k, extent rounded up to XG_COPY_MULTIPLE). For its kernel A is then transposed and B is
- * not.
+ * k. They are one cluster, which adds their sums.
  */
 struct xg_sgemm_args {
     uint64_t a, b, c; /* device addresses of float */
     int64_t lda, ldb, ldc;
     int64_t m, n, k;
     float alpha, beta;
-    int32_t transa, transb;    /* kernels with one entry per transpose ignore these */
-    struct xg_triangle wanted; /* all of C if slices go to the scratch; set by the launcher */
-    uint64_t scratch;          /* see above; 0: none */
-    int32_t split;             /* slices of k, >= 1; set by the launcher */
-    int32_t copies; /* XG_COPY_A, XG_COPY_B, for the repacking kernel; set by the launcher */
+    int32_t transa, transb; /* kernels with one entry per transpose ignore these */
+    struct xg_triangle wanted;
+    int32_t split; /* slices of k, >= 1; set by the launcher */
 };
-
-enum { XG_COPY_A = 1, XG_COPY_B = 2, XG_COPY_MULTIPLE = 32 };
-
-/* The leading dimension of an operand's copy. */
-#define XG_COPY_LD(extent) (((extent) + XG_COPY_MULTIPLE - 1) / XG_COPY_MULTIPLE * XG_COPY_MULTIPLE)
 
 /*
  * The single parameter of every DGEMM kernel: the same product in double. All rows have
  * XG_KERNEL_VEC4, with its requirements above: 16-byte alignment, multiples of 4, zeros. k may be
- * 0. Slices of k are added in a cluster, never in a scratch.
+ * 0.
  */
 struct xg_dgemm_args {
     uint64_t a, b, c; /* device addresses of double */

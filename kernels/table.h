@@ -14,23 +14,19 @@ enum {
     XG_KERNEL_ONE_BLOCK = 1 << 2, /* one block computes all of C: m <= bm, n <= bn, k <= bk */
     XG_KERNEL_CUBLAS = 1 << 3,    /* cuBLAS, opened with dlopen; entry is NULL */
     XG_KERNEL_VECTOR = 1 << 4,    /* m is 1 where bm is 1, n is 1 where bn is 1 */
-    XG_KERNEL_SPLIT = 1 << 5,     /* k may be distributed over blocks: kabi.h */
-    XG_KERNEL_SLICES = 1 << 6,    /* no product: adds the sums of slices of k in the scratch */
+    XG_KERNEL_SPLIT = 1 << 5,     /* k may be distributed over the blocks of a cluster: kabi.h */
     /* Operands are split into 16-bit pieces first, and their numbers decide which of several
      * kernels multiplies them (src/compute/split.h). entry is NULL; efficiency is that of the
      * product without the split. */
-    XG_KERNEL_PIECES = 1 << 7,
-    XG_KERNEL_TF32 = 1 << 8,      /* factors are rounded to 11 bits: only XG_MATH_TF32 admits it */
-    XG_KERNEL_REPACKED = 1 << 9,  /* operands are copied first if necessary: kabi.h */
-    XG_KERNEL_COPIES = 1 << 10,   /* no product: makes those copies */
-    XG_KERNEL_ONE_STEP = 1 << 11, /* k <= bk */
-    XG_KERNEL_SHARE = 1 << 12,  /* blocks take even shares of all steps of k of all tiles: kabi.h */
-    XG_KERNEL_SCALAR = 1 << 13, /* operands are copied float by float, with any alignment */
-    XG_KERNEL_WGMMA = 1 << 14,  /* code of sm_90a, which runs on compute capability 9.0 alone */
+    XG_KERNEL_PIECES = 1 << 6,
+    XG_KERNEL_TF32 = 1 << 7,     /* factors are rounded to 11 bits: only XG_MATH_TF32 admits it */
+    XG_KERNEL_ONE_STEP = 1 << 8, /* k <= bk */
+    XG_KERNEL_SCALAR = 1 << 9,   /* operands are copied float by float, with any alignment */
+    XG_KERNEL_WGMMA = 1 << 10,   /* code of sm_90a, which runs on compute capability 9.0 alone */
     /* Doubles are scaled to integers, of which residues are multiplied (src/compute/residue.h).
      * entry is NULL. */
-    XG_KERNEL_RESIDUES = 1 << 15,
-    XG_KERNEL_NAMED = 1 << 16, /* used only if it is named (NOTES.md says why) */
+    XG_KERNEL_RESIDUES = 1 << 11,
+    XG_KERNEL_NAMED = 1 << 12, /* used only if it is named (NOTES.md says why) */
 };
 
 /* A value of xg_kernel.type. */
@@ -70,9 +66,8 @@ struct xg_kernel {
 
 /*
  * Grid: one block per tile of C, gridDim.x = ceil(m / bm) * ceil(n / bn), times the slices of k
- * (XG_KERNEL_SPLIT), or as many blocks as share the work (XG_KERNEL_SHARE); y and z are 1. A block
- * derives its tile from blockIdx.x (tile row = blockIdx.x / tiles_n, or another order). Blocks
- * whose tile has no wanted element (kabi.h) may end at once.
+ * (XG_KERNEL_SPLIT); y and z are 1. A block derives its tile from blockIdx.x (tile row = blockIdx.x
+ * / tiles_n, or another order). Blocks whose tile has no wanted element (kabi.h) may end at once.
  */
 
 /* The rows, in the order of the ladder. Selection finds them by name or by constraint, never by

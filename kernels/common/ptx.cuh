@@ -51,15 +51,4 @@ static __device__ __forceinline__ unsigned xg_ptx_block_x(void)
     return x;
 }
 
-/*
- * If the launcher permits, a kernel may start before the previous kernel in the stream has ended
- * (sm_90 and newer). After this wait the previous kernel has ended, and its results are visible.
- */
-static __device__ __forceinline__ void xg_ptx_wait_ahead(void)
-{
-#if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
-}
-
 #endif

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The target of a slice's sums: C, or the slice's part of the scratch. Any alignment. */
+/* C as the target of a block's sums, in any alignment. */
 #ifndef XG_TARGET_CUH
 #define XG_TARGET_CUH
 
 #include "../kabi.h"
 
-/* A matrix for results: C, or a slice's part of the scratch. */
 struct xg_target {
     float *c;
     int64_t ldc;
@@ -13,24 +12,10 @@ struct xg_target {
     bool quads; /* 16-byte aligned rows */
 };
 
-static __device__ __forceinline__ struct xg_target xg_target_find(const struct xg_sgemm_args &args,
-                                                                  unsigned slice)
+static __device__ __forceinline__ struct xg_target xg_target_find(const struct xg_sgemm_args &args)
 {
-    struct xg_target target;
-    if (args.scratch) {
-        target.ldc = (args.n + 3) / 4 * 4;
-        target.c = (float *)args.scratch + slice * args.m * target.ldc;
-        target.alpha = 1.0f;
-        target.beta = 0.0f;
-        target.quads = true;
-    } else {
-        target.ldc = args.ldc;
-        target.c = (float *)args.c;
-        target.alpha = args.alpha;
-        target.beta = args.beta;
-        target.quads = ((args.c & 15) | (args.ldc & 3)) == 0;
-    }
-    return target;
+    return {(float *)args.c, args.ldc, args.alpha, args.beta,
+            ((args.c & 15) | (args.ldc & 3)) == 0};
 }
 
 /* Stores element (i,j), which is inside C. */

@@ -11,7 +11,6 @@
 #include "../common/target.cuh"
 #include "../common/tile.cuh"
 #include "../tiles.h"
-#include "share.cuh"
 
 /*
  * A thread's share of the copies of an operand's (BK,EXTENT) tiles to shared memory, tile after
@@ -226,16 +225,7 @@ struct xg_slice {
     int tiles, first_depth;
 };
 
-/* The slice from its first tile along k on; the short tile is the first of the whole product. */
-template <int BK>
-static __device__ __forceinline__ struct xg_slice xg_slice_at(int64_t k, int first, int tiles)
-{
-    const int short_depth = (int)((k - 1) % BK) + 1;
-    if (first == 0)
-        return {0, tiles, short_depth};
-    return {short_depth + (int64_t)(first - 1) * BK, tiles, BK};
-}
-
+/* The short tile is the first of the whole product. */
 template <int BK>
 static __device__ __forceinline__ struct xg_slice xg_slice_find(int64_t k, unsigned slice,
                                                                 unsigned split)
@@ -243,27 +233,25 @@ static __device__ __forceinline__ struct xg_slice xg_slice_find(int64_t k, unsig
     const int tiles = (int)((k + BK - 1) / BK);
     const int first = (int)((uint64_t)tiles * slice / split);
     const int end = (int)((uint64_t)tiles * (slice + 1) / split);
-    return xg_slice_at<BK>(k, first, end - first);
+    const int short_depth = (int)((k - 1) % BK) + 1;
+    if (first == 0)
+        return {0, end, short_depth};
+    return {short_depth + (int64_t)(first - 1) * BK, end - first, BK};
 }
 
-/* The work of a block: a tile of C; a slice of k of a tile; its share of all steps (share.cuh). */
-enum xg_work { XG_WORK_TILE, XG_WORK_SLICE, XG_WORK_SHARE };
-
 /*
- * The epilogue of a block with a slice of k. The blocks of a cluster, if there is one, divide each
- * thread's rows of results. The sums that another block adds are in shared memory, with one float
- * per thread next to each other, and the thread of the same number reads them. (They are not in
- * quads, for the reason in xg_store_rows.) Complete sums go to C, and others to the scratch, one
- * matrix per cluster. (row,col): the thread's first result.
+ * The epilogue of a block with a slice of k. The blocks of the cluster divide each thread's rows of
+ * results. The sums that another block adds are in shared memory, with one float per thread next to
+ * each other, and the thread of the same number reads them. (They are not in quads, for the reason
+ * in xg_store_rows.) (row,col): the thread's first result.
  */
 template <class L>
 static __device__ __forceinline__ void xg_store_slice(const struct xg_sgemm_args &args,
                                                       const float (*sum)[L::TN], float *shared,
                                                       int64_t row, int64_t col)
 {
-    const unsigned size = args.scratch ? 1 : args.split, slice = xg_ptx_block_x() % args.split;
-    const unsigned rank = slice % size;
-    const struct xg_target target = xg_target_find(args, slice);
+    const unsigned size = args.split, rank = xg_ptx_block_x() % size;
+    const struct xg_target target = xg_target_find(args);
     float *own = shared + xg_ptx_thread_x();
     if (size > 1) {
         __syncthreads();
@@ -300,49 +288,15 @@ static __device__ __forceinline__ void xg_store_slice(const struct xg_sgemm_args
 }
 
 /*
- * The epilogue of a part of a block's share: a whole tile goes to C, and a partial one to the
- * scratch. Sums are multiplied by alpha in both cases, see xg_store_rows.
- */
-template <class L>
-static __device__ __forceinline__ void
-xg_store_part(const struct xg_sgemm_args &args, const float (*sum)[L::TN],
-              const struct xg_tile &tile, const struct xg_part &part)
-{
-    const int thread = xg_ptx_thread_x();
-    const bool whole = part.tiles == part.steps;
-    const int rows = whole ? tile.rows : L::BM, cols = whole ? tile.cols : L::BN;
-    const int64_t place = 2 * (int64_t)xg_ptx_block_x() + (part.first == 0);
-    struct xg_target target;
-    target.c = whole ? (float *)args.c + tile.row * args.ldc + tile.col
-                     : (float *)args.scratch + place * (L::BM * L::BN);
-    target.ldc = whole ? args.ldc : L::BN;
-    target.alpha = whole ? args.alpha : 1.0f;
-    target.beta = whole ? args.beta : 0.0f;
-    target.quads = !whole || ((args.c & 15) | (args.ldc & 3)) == 0;
-#pragma unroll
-    for (int i = 0; i < L::TM; i++) {
-        const int row = L::row(thread) + i / 4 * L::APART_M + i % 4;
-        if (row >= rows)
-            continue;
-#pragma unroll
-        for (int q = 0; q < L::QUADS_N; q++) {
-            const int col = L::col(thread) + q * L::APART_N;
-            xg_target_store4(target, row, col, cols - col, sum[i] + 4 * q);
-        }
-    }
-}
-
-/*
  * Computes the block's tile of C. L: xg_layout. STAGES tiles of both operands are in shared memory
  * (dynamic: STAGES * BK * (BM + BN + 8) * 4 bytes suffice), of which STAGES - 1 are in flight while
  * one is multiplied. STEPS of k (an even number, at most BK) are unrolled; the copies of a tile are
- * spread over the last STEPS of them. VEC: A and B satisfy XG_KERNEL_VEC4; VEC_C: so does C. GROUP:
- * tile.cuh.
+ * spread over the last STEPS of them. VEC: the operands satisfy XG_KERNEL_VEC4. GROUP: tile.cuh.
+ * SPLIT: the block has a slice of k (XG_KERNEL_SPLIT).
  */
 template <class L, int BK, int STEPS, int STAGES, int GROUP, bool TRANSA, bool TRANSB, bool VEC,
-          bool VEC_C = VEC, enum xg_work WORK = XG_WORK_TILE>
-static __device__ __forceinline__ void xg_pipeline(const struct xg_sgemm_args &args,
-                                                   const volatile unsigned *share_at = 0)
+          bool SPLIT = false>
+static __device__ __forceinline__ void xg_pipeline(const struct xg_sgemm_args &args)
 {
 #if __CUDA_ARCH__ >= 800 /* not reached on older ones: the table requires sm_80 */
     typedef xg_copier<L::BM, BK, L::THREADS, !TRANSA, VEC> copier_a;
@@ -353,18 +307,10 @@ static __device__ __forceinline__ void xg_pipeline(const struct xg_sgemm_args &a
     extern __shared__ __align__(128) float shared[];
     const unsigned base = (unsigned)__cvta_generic_to_shared(shared);
 
-    const unsigned split = WORK == XG_WORK_SLICE ? args.split : 1;
-    unsigned index = blockIdx.x / split;
-    struct xg_slice slice;
-    if (WORK == XG_WORK_SHARE) {
-        const struct xg_part part = xg_part_find<L::BM, L::BN, BK>(args, blockIdx.x, *share_at);
-        slice = xg_slice_at<BK>(args.k, part.first, part.tiles);
-        index = part.tile;
-    } else {
-        slice = xg_slice_find<BK>(args.k, blockIdx.x % split, split);
-    }
-    const struct xg_tile tile = xg_tile_find<L::BM, L::BN, GROUP>(args, index);
-    if (WORK != XG_WORK_SHARE && xg_tile_unwanted<L::BM, L::BN>(args.wanted, tile.row, tile.col))
+    const unsigned split = SPLIT ? args.split : 1;
+    const struct xg_slice slice = xg_slice_find<BK>(args.k, blockIdx.x % split, split);
+    const struct xg_tile tile = xg_tile_find<L::BM, L::BN, GROUP>(args, blockIdx.x / split);
+    if (xg_tile_unwanted<L::BM, L::BN>(args.wanted, tile.row, tile.col))
         return;
     const int tiles_k = slice.tiles, first_depth = slice.first_depth;
     copier_a a_copier;
@@ -456,18 +402,12 @@ static __device__ __forceinline__ void xg_pipeline(const struct xg_sgemm_args &a
     /* Computes the position of the results again, because keeping it would take registers from the
      * loop. */
     const int thread = xg_ptx_thread_x();
-    if (WORK == XG_WORK_SHARE) {
-        const struct xg_part part =
-            xg_part_find<L::BM, L::BN, BK>(args, xg_ptx_block_x(), *share_at);
-        xg_store_part<L>(args, sum, xg_tile_find<L::BM, L::BN, GROUP>(args, part.tile), part);
-        return;
-    }
-    const struct xg_tile home = xg_tile_find<L::BM, L::BN, GROUP>(
-        args, xg_ptx_block_x() / (WORK == XG_WORK_SLICE ? args.split : 1));
+    const struct xg_tile home =
+        xg_tile_find<L::BM, L::BN, GROUP>(args, xg_ptx_block_x() / (SPLIT ? args.split : 1));
     const int64_t row = home.row + L::row(thread), col = home.col + L::col(thread);
-    if (WORK == XG_WORK_SLICE) {
+    if (SPLIT) {
         xg_store_slice<L>(args, sum, shared, row, col);
-    } else if (!VEC_C) {
+    } else if (!VEC) {
         __syncthreads();
         xg_store_rows<L>(args, sum, shared, row - L::row(thread) % L::WARP_M,
                          col - L::col(thread) % L::WARP_N);
@@ -479,30 +419,6 @@ static __device__ __forceinline__ void xg_pipeline(const struct xg_sgemm_args &a
 #else
     asm volatile("trap;"); /* PTX of an older architecture on a newer device */
 #endif
-}
-
-/* Computes the block's even share of all steps (share.cuh), part by part. */
-template <class L, int BK, int STEPS, int STAGES, int GROUP, bool TRANSA, bool TRANSB, bool VEC>
-static __device__ __forceinline__ void xg_pipeline_share(const struct xg_sgemm_args &args)
-{
-    /* In shared memory, because the main loop has no register left. */
-    __shared__ volatile unsigned at;
-    if (threadIdx.x == 0)
-        at = xg_share_begin(xg_share_steps<L::BM, L::BN, BK>(args), blockIdx.x, args.split);
-    __syncthreads();
-    for (;;) {
-        xg_pipeline<L, BK, STEPS, STAGES, GROUP, TRANSA, TRANSB, VEC, VEC, XG_WORK_SHARE>(args,
-                                                                                          &at);
-        const unsigned block = xg_ptx_block_x();
-        const unsigned next = at + (unsigned)xg_part_find<L::BM, L::BN, BK>(args, block, at).tiles;
-        if (next == xg_share_begin(xg_share_steps<L::BM, L::BN, BK>(args), block + 1, args.split))
-            return;
-        __syncthreads(); /* all threads have read the memory that this and the next part's copies
-                          * overwrite */
-        if (threadIdx.x == 0)
-            at = next;
-        __syncthreads();
-    }
 }
 
 /* One entry per transpose, with the ENTRY macro of the file. */

@@ -4,8 +4,8 @@
 
 /*
  * All copies have 4 bytes: 16 per thread and tile for 1024 FFMA, whichever operand is transposed.
- * Sums that are added in a cluster are stored float by float; the scratch is always aligned
- * (target.cuh). For the rest see sgemm_deep_sm80.cu and sgemm_pipelined_scalar_sm80.cu.
+ * Results are stored float by float unless C is aligned (target.cuh). For the rest see
+ * sgemm_deep_sm80.cu and sgemm_pipelined_scalar_sm80.cu.
  */
 
 #include "pipeline.cuh"
@@ -20,7 +20,7 @@ typedef xg_layout<4, 2, 2, 2, 4, 4> layout_128x128;
     {                                                                                              \
         XG_TILES_ASSERT_LAYOUT(deep_scalar, 128x128x16, layout_128x128);                           \
         xg_pipeline<layout_128x128, listed::BK, 16, listed::STAGES, 16, transa, transb, false,     \
-                    false, XG_WORK_SLICE>(args);                                                   \
+                    true>(args);                                                                   \
     }
 
 ENTRY(nn, false, false)

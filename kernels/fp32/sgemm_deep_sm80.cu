@@ -6,9 +6,8 @@
  * Why. The main loop of sliced.cuh accepts any alignment and reaches 45 TFLOP/s. The loop of
  * `pipelined` (sgemm_pipelined_sm80.cu) is fully unrolled and reaches 52, but one block has all of
  * k: 512 x 512 results are only 16 tiles for 132 multiprocessors. Here a block has a slice of k
- * (split-K, as in CUTLASS). The slices are added as in sliced.cuh: in a cluster, where each block
- * adds a share of the results from the other blocks' shared memory, or through the scratch
- * (kabi.h).
+ * (split-K, as in CUTLASS). The slices are added as in sliced.cuh, in a cluster, where each block
+ * adds a share of the results from the other blocks' shared memory.
  *
  * A block has 256 threads with 8x8 results each, one block per SM. Compared with two blocks of 16x8
  * results per thread, half as many sums are written and added, and the loop is not slower (52
@@ -34,21 +33,17 @@ typedef xg_layout<1, 4, 2, 2, 4, 4> layout_32x256;
         xg_sgemm_deep_sm80_##tile##_##suffix(const __grid_constant__ struct xg_sgemm_args args)    \
     {                                                                                              \
         XG_TILES_ASSERT_LAYOUT(deep, tile, layout);                                                \
-        xg_pipeline<layout, listed::BK, 16, listed::STAGES, 16, transa, transb, true, true,        \
-                    XG_WORK_SLICE>(args);                                                          \
+        xg_pipeline<layout, listed::BK, 16, listed::STAGES, 16, transa, transb, true, true>(args); \
     }
 
 /*
  * Tile, transposes, layout, blocks per SM. With 0 blocks ptxas has no bound and finds registers
  * with fewer bank conflicts; entries for which it does not get a bound.
  */
-XG_PIPELINE_ENTRIES(128x128x16, layout_128x128, 0)
+XG_PIPELINE_ENTRIES(128x128x16, layout_128x128, 1)
 XG_PIPELINE_ENTRIES(256x64x16, layout_256x64, 1)
 XG_PIPELINE_ENTRIES(64x256x16, layout_64x256, 1)
-ENTRY(256x32x16, nn, layout_256x32, 3, false, false)
-ENTRY(256x32x16, nt, layout_256x32, 3, false, true)
-ENTRY(256x32x16, tn, layout_256x32, 0, true, false)
-ENTRY(256x32x16, tt, layout_256x32, 0, true, true)
+XG_PIPELINE_ENTRIES(256x32x16, layout_256x32, 3)
 ENTRY(32x256x16, nn, layout_32x256, 0, false, false)
 ENTRY(32x256x16, nt, layout_32x256, 3, false, true)
 ENTRY(32x256x16, tn, layout_32x256, 0, true, false)

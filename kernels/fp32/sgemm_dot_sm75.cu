@@ -176,8 +176,8 @@ static __device__ __forceinline__ void multiply_few(const struct xg_sgemm_args &
             part[r][warp] = sum[r];
     }
     __syncthreads();
-    const bool cluster = args.split > 1 && !args.scratch;
-    const struct xg_target target = xg_target_find(args, slice);
+    const bool cluster = args.split > 1;
+    const struct xg_target target = xg_target_find(args);
     float total = 0.0f;
     if (warp < OUTPUTS) {
         total = lane < WARPS ? part[warp][lane] : 0.0f;

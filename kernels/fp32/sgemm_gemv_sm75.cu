@@ -8,8 +8,8 @@
  * If the matrix is contiguous along k, a warp goes along 4 rows at a time, 128 floats of each per
  * step, and its lanes add their sums by shuffles. If the matrix is contiguous along the results, a
  * thread has four columns and every GROUPS-th row of the slice. Such kernels are described in KBLAS
- * (Abdelfattah, Keyes and Ltaief, 2016). Slices are added as in sliced.cuh: in a cluster or through
- * the scratch, in their order.
+ * (Abdelfattah, Keyes and Ltaief, 2016). Slices are added as in sliced.cuh: in a cluster, in their
+ * order.
  */
 
 #include "../common/cluster.cuh"
@@ -163,10 +163,10 @@ static __device__ __forceinline__ void multiply_vector(const struct xg_sgemm_arg
     else
         add_columns<OUTPUTS>(p, first, sums);
 
-    const bool cluster = args.split > 1 && !args.scratch;
+    const bool cluster = args.split > 1;
     if (cluster)
         xg_cluster_sync();
-    const struct xg_target target = xg_target_find(args, slice);
+    const struct xg_target target = xg_target_find(args);
     const int quad = threadIdx.x * 4;
     const int64_t inside = p.outputs - first - quad;
     /* The blocks of a cluster divide the quads. */

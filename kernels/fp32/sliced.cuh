@@ -10,10 +10,8 @@
  * k is divided. Within a block WARPS_K groups of warps take alternate parts of each step along k
  * (sliced-K in CUTLASS), so that a small tile has large fragments (a warp's 32x64 needs 64 FFMA for
  * 4 shared loads) and still several warps to hide latency. Among blocks, `split` blocks compute one
- * slice of k each (split-K). Their sums are added in one of two ways: the slices of a tile are one
- * cluster, whose blocks read each other's shared memory; or each block writes its sums to the
- * scratch matrix of its slice (kabi.h), and sgemm_slices_sm75.cu adds these. In both ways the order
- * of additions is that of the slices, so the same call gives the same bits.
+ * slice of k each (split-K). The slices of a tile are one cluster, whose blocks read each other's
+ * shared memory and add the sums in the order of the slices, so the same call gives the same bits.
  *
  * Operands are copied with cp.async, several steps ahead, without registers. If the operand is
  * contiguous along the tile's extent and everything is 16-byte aligned, they are copied in quads.
@@ -180,10 +178,10 @@ static __device__ __forceinline__ void merge_sums(const struct xg_sgemm_args &ar
                                                   unsigned slice)
 {
     enum { ROW = SHAPE::BN / 4, ALL = SHAPE::BM * ROW, RANKS_MAX = 8 };
-    const bool cluster = args.split > 1 && !args.scratch;
+    const bool cluster = args.split > 1;
     const struct xg_tile tile =
         xg_tile_find<SHAPE::BM, SHAPE::BN, SLICED_GROUP>(args, xg_ptx_block_x() / args.split);
-    const struct xg_target target = xg_target_find(args, slice);
+    const struct xg_target target = xg_target_find(args);
     if (SHAPE::WARPS_K > 1)
         for (int q = threadIdx.x; q < ALL; q += SHAPE::THREADS) {
             const int i = q / ROW, j = q % ROW * 4;
@@ -318,8 +316,8 @@ static __device__ __forceinline__ void multiply_slice(const struct xg_sgemm_args
         at = at == (STAGES - 1) * SHAPE::STAGE ? 0 : at + SHAPE::STAGE;
     }
 
-    if (SHAPE::WARPS_K == 1 && (args.split == 1 || args.scratch)) {
-        const struct xg_target target = xg_target_find(args, slice);
+    if (SHAPE::WARPS_K == 1 && args.split == 1) {
+        const struct xg_target target = xg_target_find(args);
 #pragma unroll
         for (int i = 0; i < SHAPE::QUADS_M * 4; i++) {
             const int row = thread_m + i / 4 * SHAPE::APART_M + i % 4;
@@ -342,7 +340,9 @@ static __device__ __forceinline__ void multiply_slice(const struct xg_sgemm_args
                         thread_n + q * SHAPE::APART_N) =
                 make_float4(sum[i][4 * q], sum[i][4 * q + 1], sum[i][4 * q + 2], sum[i][4 * q + 3]);
     __syncthreads();
-    merge_sums<SHAPE>(args, shared, slice);
+    /* With 8 groups of warps ptxas spills if the slice stays in a register during the loop above.
+     */
+    merge_sums<SHAPE>(args, shared, SHAPE::WARPS_K > 4 ? xg_ptx_block_x() % args.split : slice);
 }
 
 extern __shared__ __align__(16) float sliced_shared[];

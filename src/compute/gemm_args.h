@@ -12,8 +12,7 @@
 
 /*
  * C = alpha * op(A) * op(B) + beta * C, row-major; leading dimensions in elements of the type.
- * wanted: the part of C to write, all zeros for all of C (kernels/kabi.h). scratch: 0, or set by
- * xg_launch_reserve.
+ * wanted: the part of C to write, all zeros for all of C (kernels/kabi.h).
  */
 struct xg_gemm_args {
     enum xg_type type;
@@ -27,7 +26,6 @@ struct xg_gemm_args {
     CUdeviceptr c;
     int64_t ldc;
     struct xg_triangle wanted;
-    CUdeviceptr scratch;
 };
 
 /* The product's shape for selection. */

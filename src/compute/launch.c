@@ -4,76 +4,32 @@
 
 #include "compute/cublas.h"
 #include "compute/image.h"
-#include "compute/residue.h"
-#include "compute/split.h"
-
-/*
- * The operands that a repacked row must copy. It also copies an operand whose rows are not whole
- * quads, because the memory after their ends need not exist.
- */
-static int32_t copies(const struct xg_sgemm_args *args)
-{
-    bool a = args->transa && ((args->a & 15) | ((args->lda | args->m) & 3)) == 0;
-    bool b = !args->transb && ((args->b & 15) | ((args->ldb | args->n) & 3)) == 0;
-    return (a ? 0 : XG_COPY_A) | (b ? 0 : XG_COPY_B);
-}
-
-static size_t scratch_bytes(const struct xg_choice *choice, const struct xg_sgemm_args *args)
-{
-    if (choice->row->flags & XG_KERNEL_PIECES)
-        return xg_split_sgemm_bytes(args->m, args->n, args->k);
-    if (choice->row->flags & XG_KERNEL_REPACKED)
-        return xg_select_copies_bytes(copies(args), args->m, args->n, args->k);
-    return xg_select_slices_bytes(choice->slices, args->m, args->n);
-}
 
 /* The members that the kernels' arguments of both types have; number: their type of scalars. */
-#define ARGS_OF(gemm, number)                                                                      \
+#define ARGS_OF(gemm, number, slices)                                                              \
     .a = (gemm)->a, .b = (gemm)->b, .c = (gemm)->c, .lda = (gemm)->lda, .ldb = (gemm)->ldb,        \
     .ldc = (gemm)->ldc, .m = (gemm)->m, .n = (gemm)->n, .k = (gemm)->k,                            \
     .alpha = (number)(gemm)->alpha, .beta = (number)(gemm)->beta,                                  \
     .transa = (gemm)->transa != XG_NO_TRANS, .transb = (gemm)->transb != XG_NO_TRANS,              \
-    .wanted = (gemm)->wanted
+    .wanted = (gemm)->wanted, .split = (slices)
 
-static struct xg_sgemm_args single_of(const struct xg_gemm_args *gemm)
+CUlaunchAttribute xg_launch_cluster(int blocks)
 {
-    return (struct xg_sgemm_args){ARGS_OF(gemm, float), .scratch = gemm->scratch};
+    return (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+                               .value.clusterDim = {(unsigned)blocks, 1, 1}};
 }
 
-static struct xg_dgemm_args double_of(const struct xg_gemm_args *gemm)
+/* args: the row's parameter. Slices of k are one cluster. */
+static enum xg_status launch(struct xg_dev *dev, const struct xg_choice *choice,
+                             CUfunction function, void *args, int64_t blocks, CUstream stream)
 {
-    return (struct xg_dgemm_args){ARGS_OF(gemm, double)};
-}
-
-enum xg_status xg_launch_reserve(struct xg_dev *dev, const struct xg_choice *choice,
-                                 struct xg_mem_dev *memory, struct xg_gemm_args *gemm)
-{
-    const struct xg_sgemm_args args = single_of(gemm);
-    size_t bytes = 0;
-    if (choice->row && choice->row->flags & XG_KERNEL_RESIDUES && gemm->type == XG_TYPE_D)
-        bytes = xg_residue_dgemm_bytes(gemm->m, gemm->n, gemm->k);
-    else if (choice->row && gemm->type == XG_TYPE_S)
-        bytes = scratch_bytes(choice, &args);
-    enum xg_status status = bytes ? xg_mem_dev_reserve(dev, memory, bytes) : XG_OK;
-    gemm->scratch = bytes && status == XG_OK ? memory->ptr : 0;
-    return status;
-}
-
-/*
- * args: the kernel's parameter. attribute: NULL, or an attribute of the launch: a cluster of
- * adjacent blocks, or a start before the end of the previous launch.
- */
-static enum xg_status launch_function(struct xg_dev *dev, const struct xg_kernel *row,
-                                      CUfunction function, void *args, int64_t blocks,
-                                      CUlaunchAttribute *attribute, CUstream stream)
-{
-    if (blocks > INT32_MAX)
-        return XG_DECLINED;
+    const struct xg_kernel *row = choice->row;
     void *parameters[] = {args};
-    if (!attribute)
+    if (choice->slices == 1)
         return XG_DRV(&dev->drv, cuLaunchKernel, function, (unsigned)blocks, 1, 1,
                       (unsigned)row->threads_x, (unsigned)row->threads_y, 1,
                       (unsigned)row->smem_bytes, stream, parameters, NULL);
+    CUlaunchAttribute cluster = xg_launch_cluster(choice->slices);
     CUlaunchConfig config = {.gridDimX = (unsigned)blocks,
                              .gridDimY = 1,
                              .gridDimZ = 1,
@@ -82,153 +38,32 @@ static enum xg_status launch_function(struct xg_dev *dev, const struct xg_kernel
                              .blockDimZ = 1,
                              .sharedMemBytes = (unsigned)row->smem_bytes,
                              .hStream = stream,
-                             .attrs = attribute,
+                             .attrs = &cluster,
                              .numAttrs = 1};
     return XG_DRV(&dev->drv, cuLaunchKernelEx, &config, function, parameters, NULL);
-}
-
-CUlaunchAttribute xg_launch_cluster(int blocks)
-{
-    return (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
-                               .value.clusterDim = {(unsigned)blocks, 1, 1}};
-}
-
-/* args: the row's parameter, of a product with these transposes. */
-static enum xg_status launch_blocks(struct xg_dev *dev, const struct xg_kernel *row, bool transa,
-                                    bool transb, void *args, int64_t blocks,
-                                    CUlaunchAttribute *attribute, CUstream stream)
-{
-    CUfunction function;
-    enum xg_status status = xg_image_function(dev, row, transa, transb, &function);
-    return status == XG_OK ? launch_function(dev, row, function, args, blocks, attribute, stream)
-                           : status;
-}
-
-/*
- * Launches the second step of a product whose slices left their sums in the scratch. Code for sm_90
- * waits for them in the kernel, so its launch need not wait; older code cannot, on any device.
- */
-static enum xg_status launch_sum(struct xg_dev *dev, struct xg_slices slices,
-                                 struct xg_sgemm_args *args, CUstream stream)
-{
-    const struct xg_kernel *row = xg_select_sum(slices);
-    CUlaunchAttribute early = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
-                               .value.programmaticStreamSerializationAllowed = 1};
-    /* A block has row->bn / 4 quads of C; with whole tiles (row->bm > 1) each thread has one
-     * quad. */
-    int64_t tiles = xg_ceil_div(args->m, row->bm) * xg_ceil_div(args->n, row->bn);
-    int64_t blocks = row->bm > 1 ? tiles * (row->bm * row->bn / 4 / row->threads_x)
-                                 : xg_ceil_div(args->m * xg_ceil_div(args->n, 4), row->bn / 4);
-    CUfunction function;
-    int code_sm = 0;
-    enum xg_status status = xg_image_function(dev, row, args->transa, args->transb, &function);
-    if (status == XG_OK)
-        status = XG_DRV(&dev->drv, cuFuncGetAttribute, &code_sm, CU_FUNC_ATTRIBUTE_PTX_VERSION,
-                        function);
-    if (status != XG_OK)
-        return status;
-    bool waits = code_sm >= 90 && dev->drv.cuLaunchKernelEx;
-    return launch_function(dev, row, function, args, blocks, waits ? &early : NULL, stream);
-}
-
-/* Copies operands whose layout the kernel does not support, and makes *args the product of the
- * copies. */
-static enum xg_status launch_copies(struct xg_dev *dev, struct xg_sgemm_args *args, CUstream stream)
-{
-    const struct xg_kernel *row = xg_select_repack();
-    int64_t lda = XG_COPY_LD(args->m), ldb = XG_COPY_LD(args->n);
-    args->copies = copies(args);
-    if (args->copies && !args->scratch)
-        return XG_DECLINED;
-    int64_t columns = (args->copies & XG_COPY_A ? xg_ceil_div(lda, row->bn) : 0) +
-                      (args->copies & XG_COPY_B ? xg_ceil_div(ldb, row->bn) : 0);
-    int64_t blocks = columns * xg_ceil_div(args->k, row->bm);
-    enum xg_status status =
-        blocks ? launch_blocks(dev, row, args->transa, args->transb, args, blocks, NULL, stream)
-               : XG_OK;
-    uint64_t at = args->scratch;
-    if (args->copies & XG_COPY_A) {
-        args->a = at;
-        args->lda = lda;
-        at += sizeof(float) * (uint64_t)(args->k * lda);
-    }
-    if (args->copies & XG_COPY_B) {
-        args->b = at;
-        args->ldb = ldb;
-    }
-    args->transa = true;
-    args->transb = false;
-    return status;
-}
-
-/* The number of blocks: the row's tiles of C times their slices of k. */
-static int64_t blocks_of(const struct xg_kernel *row, const struct xg_gemm_args *gemm,
-                         struct xg_slices slices)
-{
-    int64_t tiles = xg_ceil_div(gemm->m, row->bm) * xg_ceil_div(gemm->n, row->bn);
-    return slices.results ? slices.count : tiles * slices.count;
-}
-
-static enum xg_status launch_single(struct xg_dev *dev, const struct xg_choice *choice,
-                                    const struct xg_gemm_args *gemm, CUlaunchAttribute *cluster,
-                                    CUstream stream)
-{
-    const struct xg_kernel *row = choice->row;
-    const struct xg_slices slices = choice->slices;
-    struct xg_sgemm_args args = single_of(gemm);
-    if (row->flags & XG_KERNEL_REPACKED) {
-        enum xg_status copied = launch_copies(dev, &args, stream);
-        if (copied != XG_OK)
-            return copied;
-    }
-    if (!slices.scratch)
-        args.scratch = 0;
-    else /* the sum would read scratch that a block had not written */
-        args.wanted.kind = XG_TRIANGLE_ALL;
-    int64_t blocks = blocks_of(row, gemm, slices);
-    args.split = row->flags & XG_KERNEL_SHARE ? (int32_t)blocks : slices.count;
-    enum xg_status status =
-        launch_blocks(dev, row, args.transa, args.transb, &args, blocks, cluster, stream);
-    if (status == XG_OK && slices.scratch)
-        status = launch_sum(dev, slices, &args, stream);
-    return status;
-}
-
-static enum xg_status launch_double(struct xg_dev *dev, const struct xg_choice *choice,
-                                    const struct xg_gemm_args *gemm, CUlaunchAttribute *cluster,
-                                    CUstream stream)
-{
-    const struct xg_kernel *row = choice->row;
-    struct xg_dgemm_args args = double_of(gemm);
-    args.split = choice->slices.count;
-    return launch_blocks(dev, row, args.transa, args.transb, &args,
-                         blocks_of(row, gemm, choice->slices), cluster, stream);
 }
 
 enum xg_status xg_launch_gemm(struct xg_dev *dev, const struct xg_choice *choice,
                               const struct xg_gemm_args *gemm, CUstream stream)
 {
     const struct xg_kernel *row = choice->row;
-    const struct xg_slices slices = choice->slices;
     if (!row)
         return XG_DECLINED;
     if (row->flags & XG_KERNEL_CUBLAS)
         return xg_cublas_gemm(dev, gemm, row->flags & XG_KERNEL_TF32, stream);
-    if (row->flags & XG_KERNEL_PIECES) {
-        const struct xg_sgemm_args args = single_of(gemm);
-        return args.scratch ? xg_split_sgemm(dev->split, &args, args.scratch, stream) : XG_DECLINED;
-    }
-    if (row->flags & XG_KERNEL_RESIDUES) {
-        const struct xg_dgemm_args args = double_of(gemm);
-        return gemm->scratch ? xg_residue_dgemm(dev->residue, &args, gemm->scratch, stream)
-                             : XG_DECLINED;
-    }
-    if (row->flags & XG_KERNEL_VEC4 && xg_gemm_shape(gemm).unaligned)
+    if (row->flags & (XG_KERNEL_PIECES | XG_KERNEL_RESIDUES) ||
+        (row->flags & XG_KERNEL_VEC4 && xg_gemm_shape(gemm).unaligned))
         return XG_DECLINED;
-    if ((slices.scratch && !gemm->scratch) || blocks_of(row, gemm, slices) > INT32_MAX)
+    const int64_t tiles = xg_ceil_div(gemm->m, row->bm) * xg_ceil_div(gemm->n, row->bn);
+    const int64_t blocks = tiles * choice->slices;
+    if (blocks > INT32_MAX)
         return XG_DECLINED;
-    bool together = slices.count > 1 && !slices.scratch;
-    CUlaunchAttribute cluster = xg_launch_cluster(slices.count);
-    return (gemm->type == XG_TYPE_D ? launch_double : launch_single)(
-        dev, choice, gemm, together ? &cluster : NULL, stream);
+    struct xg_sgemm_args singles = {ARGS_OF(gemm, float, choice->slices)};
+    struct xg_dgemm_args doubles = {ARGS_OF(gemm, double, choice->slices)};
+    CUfunction function;
+    enum xg_status status = xg_image_function(dev, row, singles.transa, singles.transb, &function);
+    if (status != XG_OK)
+        return status;
+    return launch(dev, choice, function, gemm->type == XG_TYPE_D ? (void *)&doubles : &singles,
+                  blocks, stream);
 }

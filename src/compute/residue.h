@@ -89,10 +89,4 @@ enum xg_status xg_residue_product(const struct xg_residue *residue, const struct
                                   const struct xg_split_range *b,
                                   const struct xg_residue_result *result, CUstream stream);
 
-/* Splits and multiplies operands in device memory, in slices of k if k is large, with scratch
- * memory (256-byte aligned) of this size. Neither alignment nor padding of the operands matters. */
-size_t xg_residue_dgemm_bytes(int64_t m, int64_t n, int64_t k);
-enum xg_status xg_residue_dgemm(const struct xg_residue *residue, const struct xg_dgemm_args *args,
-                                CUdeviceptr scratch, CUstream stream);
-
 #endif

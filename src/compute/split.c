@@ -170,15 +170,6 @@ static CUdeviceptr pieces(const struct form *form, const struct xg_split_range *
            piece_bytes(form, range->row, operand->k);
 }
 
-struct xg_split_range xg_split_slice(const struct xg_split_operand *operand,
-                                     const struct xg_split_source *numbers, int64_t at,
-                                     size_t elem_bytes)
-{
-    struct xg_split_range whole = {.operand = operand, .source = *numbers, .rows = operand->rows};
-    whole.source.data += (size_t)(at * xg_split_k_stride(numbers)) * elem_bytes;
-    return whole;
-}
-
 struct xg_split_range xg_split_panel(const struct xg_split_range *range, int64_t done,
                                      size_t elem_bytes)
 {
@@ -389,59 +380,5 @@ enum xg_status xg_split_product(const struct xg_split *split, const struct xg_sp
         status = multiply(split, &BF16, a, b, &args, stream);
     if (status == XG_OK)
         status = multiply_ffma(split, a, b, &args, stream);
-    return status;
-}
-
-/* --- Operands in device memory ---------------------------------------------------------------- */
-
-/*
- * Deeper products are cut into slices: the sum of the slices' sums is more exact than one long sum,
- * and within a slice the split reads each number once.
- */
-enum { SLICE_DEPTH = 8192 };
-
-static int64_t slice_depth(int64_t k)
-{
-    return xg_min_i64(k, SLICE_DEPTH);
-}
-
-size_t xg_split_sgemm_bytes(int64_t m, int64_t n, int64_t k)
-{
-    return xg_split_operand_bytes(m, slice_depth(k), m) +
-           xg_split_operand_bytes(n, slice_depth(k), n);
-}
-
-/* `depth` positions of k, starting at `at`. */
-static enum xg_status multiply_slice(const struct xg_split *split, const struct xg_sgemm_args *args,
-                                     int64_t at, int64_t depth, CUdeviceptr scratch,
-                                     CUstream stream)
-{
-    const struct xg_split_source a_source = {args->a, args->lda, !args->transa};
-    const struct xg_split_source b_source = {args->b, args->ldb, args->transb};
-    struct xg_split_operand a_operand, b_operand;
-    xg_split_operand_init(&a_operand, scratch, args->m, depth, args->m);
-    xg_split_operand_init(&b_operand, a_operand.end, args->n, depth, args->n);
-    const struct xg_split_range a = xg_split_slice(&a_operand, &a_source, at, sizeof(float));
-    const struct xg_split_range b = xg_split_slice(&b_operand, &b_source, at, sizeof(float));
-    const struct xg_split_result c = {.c = args->c,
-                                      .ldc = args->ldc,
-                                      .alpha = args->alpha,
-                                      .beta = at ? 1 : args->beta,
-                                      .wanted = args->wanted};
-    static const struct xg_split_kinds all = {.all = true};
-    enum xg_status status = xg_split_panels(split, &a, stream);
-    if (status == XG_OK)
-        status = xg_split_panels(split, &b, stream);
-    if (status == XG_OK)
-        status = xg_split_product(split, &a, &b, &c, &all, stream);
-    return status;
-}
-
-enum xg_status xg_split_sgemm(const struct xg_split *split, const struct xg_sgemm_args *args,
-                              CUdeviceptr scratch, CUstream stream)
-{
-    enum xg_status status = XG_OK;
-    for (int64_t at = 0; at < args->k && status == XG_OK; at += SLICE_DEPTH)
-        status = multiply_slice(split, args, at, slice_depth(args->k - at), scratch, stream);
     return status;
 }

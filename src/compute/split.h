@@ -100,13 +100,8 @@ struct xg_split_operand xg_split_operand_of(CUdeviceptr parts, CUdeviceptr bf16,
                                             CUdeviceptr parts_end, size_t stats_bytes, int64_t rows,
                                             int64_t k, int64_t panel_rows);
 
-/* The whole operand, the numbers of which begin at position `at` of k of these. Pure, as all
- * functions down to xg_split_pair_of. */
-struct xg_split_range xg_split_slice(const struct xg_split_operand *operand,
-                                     const struct xg_split_source *numbers, int64_t at,
-                                     size_t elem_bytes);
-
-/* The panel that begins `done` rows after the range does. */
+/* The panel that begins `done` rows after the range does. Pure, as all functions down to
+ * xg_split_pair_of. */
 struct xg_split_range xg_split_panel(const struct xg_split_range *range, int64_t done,
                                      size_t elem_bytes);
 
@@ -172,11 +167,5 @@ enum xg_status xg_split_product(const struct xg_split *split, const struct xg_sp
                                 const struct xg_split_range *b,
                                 const struct xg_split_result *result,
                                 const struct xg_split_kinds *kinds, CUstream stream);
-
-/* Splits and multiplies operands in device memory, in slices of k if k is large, with scratch
- * memory (256-byte aligned) of this size. */
-size_t xg_split_sgemm_bytes(int64_t m, int64_t n, int64_t k);
-enum xg_status xg_split_sgemm(const struct xg_split *split, const struct xg_sgemm_args *args,
-                              CUdeviceptr scratch, CUstream stream);
 
 #endif

@@ -20,7 +20,6 @@ struct xg_device_facts {
     const struct xg_kernel *pieces;   /* the row that splits operands and multiplies their pieces
                                        * (split.h); NULL: none */
     const struct xg_kernel *residues; /* the row of DGEMM by residues (residue.h); NULL: none */
-    size_t scratch_bytes;             /* for slices and copies of one launch (kabi.h); 0: none */
     /* Rates that decide a route. 0: the rate is unknown, or the same call must give the same bits
      * on every host; the reference's rate then stands for it. */
     double clock_hz;         /* maximum */

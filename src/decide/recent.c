@@ -10,8 +10,7 @@ static bool same_device(const struct xg_device_facts *x, const struct xg_device_
 {
     return x->sm == y->sm && x->generation == y->generation && x->sm_count == y->sm_count &&
            x->smem_block_bytes == y->smem_block_bytes && x->fp64_ratio == y->fp64_ratio &&
-           x->clusters == y->clusters && x->images == y->images &&
-           x->scratch_bytes == y->scratch_bytes;
+           x->clusters == y->clusters && x->images == y->images;
 }
 
 /* Returns the place of the shape, after emptying the table if it belongs to another device. */

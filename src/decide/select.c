@@ -9,12 +9,6 @@
 #include "decide/tensor.h"
 #include "kernels/kabi.h"
 
-/* share.cuh counts steps in 32 bits. */
-static const double SHARE_STEPS_END = 0x1p31;
-
-/* The most slices whose sums one thread adds. */
-enum { SUM_FEW = 16 };
-
 /* The floats of a tile for which fit->cluster.tile counts. */
 static const double CLUSTER_TILE = 128 * 128;
 _Static_assert(XG_KERNEL_TYPE_D == (int)XG_TYPE_D, "the table's word for the type");
@@ -36,21 +30,6 @@ bool xg_select_is_of(const struct xg_kernel *row, enum xg_type type)
            (row->flags & XG_KERNEL_RESIDUES && row->type == (int)xg_type_real(type));
 }
 
-size_t xg_select_copies_bytes(int copies, int64_t m, int64_t n, int64_t k)
-{
-    size_t columns = (copies & XG_COPY_A ? (size_t)XG_COPY_LD(m) : 0) +
-                     (copies & XG_COPY_B ? (size_t)XG_COPY_LD(n) : 0);
-    return sizeof(float) * (size_t)k * columns;
-}
-
-/* Whether the scratch holds copies of both operands. */
-static bool copies_admitted(const struct xg_device_facts *facts, const struct xg_shape *shape)
-{
-    double bytes =
-        4.0 * (double)shape->k * ((double)XG_COPY_LD(shape->m) + (double)XG_COPY_LD(shape->n));
-    return bytes <= (double)facts->scratch_bytes;
-}
-
 /* floor without a function call, because a selection needs some hundreds. From 2^53 on every x is
  * whole. */
 static double whole(double x)
@@ -67,11 +46,6 @@ static double ceil_ratio(double x, double y)
 static double tiles_of(const struct xg_kernel *row, const struct xg_shape *shape)
 {
     return ceil_ratio((double)shape->m, row->bm) * ceil_ratio((double)shape->n, row->bn);
-}
-
-static double all_steps(const struct xg_kernel *row, const struct xg_shape *shape)
-{
-    return tiles_of(row, shape) * ceil_ratio((double)shape->k, row->bk);
 }
 
 static bool runs_on(const struct xg_kernel *row, const struct xg_device_facts *facts)
@@ -117,14 +91,9 @@ static bool serves(const struct xg_kernel *row, const struct xg_device_facts *fa
                shape->k >= xg_facts_fit(facts)->pieces.depth_min;
     if (!runs_on(row, facts) || facts->smem_block_bytes < row->smem_bytes)
         return false;
-    if (row->flags & (XG_KERNEL_SLICES | XG_KERNEL_COPIES) ||
-        (shape->unaligned && row->flags & XG_KERNEL_VEC4))
-        return false;
-    if (row->flags & XG_KERNEL_REPACKED && !copies_admitted(facts, shape))
+    if (shape->unaligned && row->flags & XG_KERNEL_VEC4)
         return false;
     if (row->flags & XG_KERNEL_ONE_STEP && shape->k > row->bk)
-        return false;
-    if (row->flags & XG_KERNEL_SHARE && all_steps(row, shape) >= SHARE_STEPS_END)
         return false;
     if ((row->flags & XG_KERNEL_VECTOR) && !(row->bm == 1 ? shape->m == 1 : shape->n == 1))
         return false;
@@ -168,11 +137,6 @@ static double larger(double x, double y)
     return x > y ? x : y;
 }
 
-static double smaller(double x, double y)
-{
-    return x < y ? x : y;
-}
-
 /* The additional cycles of a block's step along k compared with operands that are not
  * transposed. */
 static double turn_cycles(const struct xg_fit *fit, const struct xg_kernel *row,
@@ -182,7 +146,7 @@ static double turn_cycles(const struct xg_fit *fit, const struct xg_kernel *row,
         row->type != (int)XG_TYPE_S)
         return 0.0;
     double elems = (shape->transb ? row->bn : 0) - (shape->transa ? row->bm : 0);
-    return fit->copy.turn * elems * row->bk;
+    return fit->kernel.turn * elems * row->bk;
 }
 
 /* The cycles of an SM for `count` blocks at once, each with `steps` steps of `depth` along k. */
@@ -199,8 +163,7 @@ static double round_cycles(const struct xg_kernel *row, const struct xg_device_f
     if (shape->unaligned && quads)
         rate *= fit->memory.unaligned_share;
     double step = macs / rate + count * turn_cycles(fit, row, shape);
-    double stores = row->flags & XG_KERNEL_REPACKED ? fit->kernel.rows : 0.0;
-    return fit->kernel.block * elem_floats(row) + stores + steps * larger(step, fit->kernel.step);
+    return fit->kernel.block * elem_floats(row) + steps * larger(step, fit->kernel.step);
 }
 
 /* Combines two times that overlap: with the fourth power a clearly longer time hides the other. */
@@ -218,17 +181,17 @@ static double overlap(double x, double y)
  * slice costs more to merge than it gains.
  */
 static double slices_cycles(const struct xg_kernel *row, const struct xg_device_facts *facts,
-                            const struct xg_shape *shape, struct xg_slices slices)
+                            const struct xg_shape *shape, int slices)
 {
     const struct xg_fit *fit = xg_facts_fit(facts);
     double m = (double)shape->m, n = (double)shape->n, k = (double)shape->k;
     double tiles = tiles_of(row, shape);
-    double steps = ceil_ratio(ceil_ratio(k, row->bk), slices.count);
+    double steps = ceil_ratio(ceil_ratio(k, row->bk), slices);
     double held = row->blocks;
     if (row->blocks == 0)
         held = larger(1.0, whole(fit->warps.held * 32.0 / (row->threads_x * row->threads_y)));
-    double reach = slices.scratch || slices.count <= 2 ? 1.0 : fit->cluster.share;
-    double deepest = ceil_ratio(tiles * slices.count, reach * facts->sm_count);
+    double reach = slices <= 2 ? 1.0 : fit->cluster.share;
+    double deepest = ceil_ratio(tiles * slices, reach * facts->sm_count);
     double rounds = whole(deepest / held), rest = deepest - rounds * held;
     double depth = row->flags & XG_KERNEL_ONE_STEP ? k : row->bk;
     double busy = rounds * round_cycles(row, facts, shape, held, steps, depth);
@@ -247,112 +210,41 @@ static double slices_cycles(const struct xg_kernel *row, const struct xg_device_
     double cache =
         elem_bytes(row) * tiles * extent * k / (fit->memory.cache_bytes_per_cycle * share);
     double merge = row->groups > 1 ? fit->warps.add : 0.0;
-    if (slices.scratch)
-        merge += fit->scratch.launch + fit->scratch.slice * slices.count +
-                 8.0 * slices.count * m * n / (fit->scratch.bytes_per_cycle * share);
-    else if (slices.count > 1)
-        merge += fit->cluster.meet + fit->cluster.tile * elem_floats(row) * (slices.count - 1) *
-                                         row->bm * row->bn / CLUSTER_TILE;
+    if (slices > 1)
+        merge += fit->cluster.meet + fit->cluster.tile * elem_floats(row) * (slices - 1) * row->bm *
+                                         row->bn / CLUSTER_TILE;
     return fit->kernel.launch + overlap(busy, larger(memory, cache)) + merge;
 }
 
-size_t xg_select_slices_bytes(struct xg_slices slices, int64_t m, int64_t n)
-{
-    if (slices.results)
-        return 2 * sizeof(float) * (size_t)slices.count * (size_t)slices.results;
-    return slices.scratch
-               ? sizeof(float) * (size_t)slices.count * (size_t)m * (size_t)xg_round_up(n, 4)
-               : 0;
-}
-
-/* Whether the device and the scratch allow the split. With more slices than steps some would be
+/* Whether the device has clusters of so many blocks. With more slices than steps some would be
  * empty. */
 static bool slices_admitted(const struct xg_kernel *row, const struct xg_device_facts *facts,
-                            const struct xg_shape *shape, struct xg_slices slices)
+                            const struct xg_shape *shape, int slices)
 {
-    if (slices.count < 2 || slices.count > xg_ceil_div(shape->k, row->bk))
-        return false;
-    if (!slices.scratch)
-        return facts->clusters && slices.count <= xg_facts_generation(facts)->cluster_blocks;
-    if (row->type != (int)XG_TYPE_S) /* no kernel adds their sums */
-        return false;
-    double bytes = 4.0 * slices.count * (double)shape->m * (double)xg_round_up(shape->n, 4);
-    return bytes <= (double)facts->scratch_bytes;
-}
-
-static const struct xg_slices WHOLE_TILES = {1, false, 0};
-
-/*
- * Even shares of a row with XG_KERNEL_SHARE, one for each block that the device holds. If the split
- * is allowed and takes less than *cycles, sets *cycles and returns it; else returns whole tiles.
- */
-static struct xg_slices even_shares(const struct xg_kernel *row,
-                                    const struct xg_device_facts *facts,
-                                    const struct xg_shape *shape, double *cycles)
-{
-    struct xg_slices even = {row->blocks * facts->sm_count, true, row->bm * row->bn};
-    double m = (double)shape->m, n = (double)shape->n, k = (double)shape->k;
-    double steps = all_steps(row, shape);
-    size_t bytes = xg_select_slices_bytes(even, shape->m, shape->n);
-    if (bytes > facts->scratch_bytes || steps < even.count || steps >= SHARE_STEPS_END)
-        return WHOLE_TILES;
-    const struct xg_fit *fit = xg_facts_fit(facts);
-    double share = facts->sm_count / fit->kernel.sms;
-    double busy = fit->kernel.block + round_cycles(row, facts, shape, row->blocks,
-                                                   ceil_ratio(steps, even.count), row->bk);
-    double memory = 4.0 * (m * k + k * n + m * n) / (fit->memory.bytes_per_cycle * share);
-    double merge =
-        fit->scratch.launch + 2.0 * (double)bytes / (fit->scratch.bytes_per_cycle * share);
-    double took = fit->kernel.launch + overlap(busy, memory) + merge;
-    if (took >= *cycles)
-        return WHOLE_TILES;
-    *cycles = took;
-    return even;
+    return facts->clusters && slices <= xg_facts_generation(facts)->cluster_blocks &&
+           slices <= xg_ceil_div(shape->k, row->bk);
 }
 
 /* The best split of a row that can compute the shape, and its cycles. */
-static struct xg_slices best_slices(const struct xg_kernel *row,
-                                    const struct xg_device_facts *facts,
-                                    const struct xg_shape *shape, double *cycles)
+static int best_slices(const struct xg_kernel *row, const struct xg_device_facts *facts,
+                       const struct xg_shape *shape, double *cycles)
 {
-    struct xg_slices best = WHOLE_TILES;
+    static const int candidates[] = {2, 3, 4, 8};
+    int best = 1;
     *cycles = slices_cycles(row, facts, shape, best);
-    if (row->flags & XG_KERNEL_SHARE)
-        return even_shares(row, facts, shape, cycles);
-    double tiles = tiles_of(row, shape);
-    double room = row->blocks * (double)facts->sm_count;
-    if (!(row->flags & XG_KERNEL_SPLIT) || tiles > room)
+    if (!(row->flags & XG_KERNEL_SPLIT) ||
+        tiles_of(row, shape) > row->blocks * (double)facts->sm_count)
         return best;
-    /* Tries clusters, then the numbers of slices that fill the device once and twice, and the
-     * number that it holds. */
-    double steps = ceil_ratio((double)shape->k, row->bk);
-    int once = (int)smaller(facts->sm_count / tiles, steps);
-    int all = (int)smaller(room / tiles, steps);
-    const struct xg_slices candidates[] = {{2, false, 0},   {3, false, 0},       {4, false, 0},
-                                           {8, false, 0},   {4, true, 0},        {8, true, 0},
-                                           {once, true, 0}, {2 * once, true, 0}, {all, true, 0}};
     for (size_t i = 0; i < sizeof candidates / sizeof candidates[0]; i++) {
-        struct xg_slices slices = candidates[i];
-        if (!slices_admitted(row, facts, shape, slices))
+        if (!slices_admitted(row, facts, shape, candidates[i]))
             continue;
-        double took = slices_cycles(row, facts, shape, slices);
+        double took = slices_cycles(row, facts, shape, candidates[i]);
         if (took < *cycles) {
-            best = slices;
+            best = candidates[i];
             *cycles = took;
         }
     }
     return best;
-}
-
-/* The cycles of a repacked row's first step: 0 if both operands already have the right layout. */
-static double copy_cycles(const struct xg_device_facts *facts, const struct xg_shape *shape)
-{
-    int copies = (shape->unaligned || !shape->transa || shape->m % 4 ? XG_COPY_A : 0) |
-                 (shape->unaligned || shape->transb || shape->n % 4 ? XG_COPY_B : 0);
-    const struct xg_fit *fit = xg_facts_fit(facts);
-    double share = facts->sm_count / fit->kernel.sms;
-    double bytes = 2.0 * (double)xg_select_copies_bytes(copies, shape->m, shape->n, shape->k);
-    return copies ? fit->copy.launch + bytes / (fit->copy.bytes_per_cycle * share) : 0.0;
 }
 
 static double library_cycles(const struct xg_device_facts *facts, double efficiency,
@@ -376,7 +268,7 @@ double xg_select_library_cycles(const struct xg_device_facts *facts, const struc
 struct xg_choice xg_select_row(const struct xg_kernel *row, const struct xg_device_facts *facts,
                                const struct xg_shape *shape)
 {
-    struct xg_choice choice = {.row = row, .slices = WHOLE_TILES};
+    struct xg_choice choice = {.row = row, .slices = 1};
     const int64_t parts = xg_type_parts(shape->type);
     if (!serves(row, facts, shape))
         return (struct xg_choice){0};
@@ -389,21 +281,7 @@ struct xg_choice xg_select_row(const struct xg_kernel *row, const struct xg_devi
                                                  parts * shape->k); /* residue.h */
     else
         choice.slices = best_slices(row, facts, shape, &choice.cycles);
-    if (row->flags & XG_KERNEL_REPACKED)
-        choice.cycles += copy_cycles(facts, shape);
     return choice;
-}
-
-const struct xg_kernel *xg_select_sum(struct xg_slices slices)
-{
-    if (slices.results)
-        return xg_select_find("slices_share");
-    return xg_select_find(slices.count <= SUM_FEW ? "slices_few" : "slices");
-}
-
-const struct xg_kernel *xg_select_repack(void)
-{
-    return xg_select_find("repack");
 }
 
 /* Strict means IEEE single precision throughout; less exact rows need another mode. */

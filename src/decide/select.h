@@ -35,22 +35,15 @@ static inline bool xg_shape_is(const struct xg_shape *x, const struct xg_shape *
            x->transa == y->transa && x->transb == y->transb && x->unaligned == y->unaligned;
 }
 
-/* How the k of a tile is distributed over blocks, and where their sums are added. */
-struct xg_slices {
-    int count;    /* 1: one block has all of k */
-    bool scratch; /* added in the launch's scratch; false: in a cluster of `count` blocks */
-    int results;  /* partial sums of a tile, if each block leaves parts of two tiles; else 0 */
-};
-
 /*
  * How one product is computed: the row, its slices, and the predicted cycles with operands on the
  * device. The cycles are coarse (the policy corrects them by measured times), finite and positive.
  * The slices depend only on the row, the device and the shape, because the order of additions
- * depends on them; a row without XG_KERNEL_SPLIT and XG_KERNEL_SHARE has one.
+ * depends on them; a row without XG_KERNEL_SPLIT has one.
  */
 struct xg_choice {
     const struct xg_kernel *row; /* NULL: no kernel computes it */
-    struct xg_slices slices;
+    int slices; /* of k of a tile, each for a block of a cluster; 1: one block has all of k */
     double cycles;
 };
 
@@ -75,18 +68,6 @@ struct xg_choice xg_select_row(const struct xg_kernel *row, const struct xg_devi
 
 /* Cycles of cuBLAS on a device before it is known whether cuBLAS is there. */
 double xg_select_library_cycles(const struct xg_device_facts *facts, const struct xg_shape *shape);
-
-/* Bytes of scratch of the slices for m and n; 0 if they use none. */
-size_t xg_select_slices_bytes(struct xg_slices slices, int64_t m, int64_t n);
-
-/* Bytes of scratch of a repacked row for the copies of these operands (XG_COPY_A, _B). */
-size_t xg_select_copies_bytes(int copies, int64_t m, int64_t n, int64_t k);
-
-/* The row that makes those copies: the launcher's first step. */
-const struct xg_kernel *xg_select_repack(void);
-
-/* The row that adds the slices' sums in the scratch: the launcher's second step. */
-const struct xg_kernel *xg_select_sum(struct xg_slices slices);
 
 /* True if only cuBLAS can compute such a problem on the device, whatever its size is. */
 bool xg_select_needs_cublas(const struct xg_device_facts *facts, const struct xg_problem *call);

@@ -16,10 +16,11 @@
 struct xg_fit {
     /* The device has `sms` multiprocessors (SMs). launch: until the first block runs, and after the
      * last; block: a block's first loads and last stores, of floats; lone: the same for a block
-     * alone on an SM, where nothing hides them; step: the least time of a step along k; rows: a
-     * block's stores to C of any alignment. */
+     * alone on an SM, where nothing hides them; step: the least time of a step along k; turn: for
+     * each element of an operand that is transposed while it is copied, 4 bytes at a time instead
+     * of 16 (the table's efficiencies include it for an A that is not transposed). */
     struct {
-        double sms, launch, block, lone, step, rows;
+        double sms, launch, block, lone, step, turn;
     } kernel;
     /* full: warps of an SM that reach a kernel's full rate; half: the rise of the rate (rate_share
      * in select.c); held: warps that an SM holds if a row does not state it; add: the warps of a
@@ -33,17 +34,6 @@ struct xg_fit {
     struct {
         double meet, tile, share;
     } cluster;
-    /* launch: the second launch of a split by scratch; slice: for each slice, because the sums are
-     * read in turns. */
-    struct {
-        double launch, slice, bytes_per_cycle;
-    } scratch;
-    /* launch: the launch that repacks operands; bytes_per_cycle: read and written; turn: for each
-     * element of an operand that is transposed while it is copied, 4 bytes at a time instead of 16.
-     * The table's efficiencies include `turn` for an A that is not transposed. */
-    struct {
-        double launch, bytes_per_cycle, turn;
-    } copy;
     /* bytes_per_cycle: operands and C, once each; cache_bytes_per_cycle: operands, once for each
      * tile that needs them; line_floats: the cost in floats of a step of k for a few adjacent
      * results, because memory lines are read only in part; unaligned_share: the remaining rate of

@@ -5,11 +5,9 @@
 const struct xg_fit xg_fit_sm90 = {
     /* bench/kernels on an H200: some hundred products, rows and splits. Clusters of more than 2 use
      * 120 of its 132 SMs. The library's efficiency is assumed. */
-    .kernel = {.sms = 132, .launch = 200, .block = 2100, .lone = 4200, .step = 50, .rows = 2000},
+    .kernel = {.sms = 132, .launch = 200, .block = 2100, .lone = 4200, .step = 50, .turn = 0.04},
     .warps = {.full = 16, .half = 1.8, .held = 32, .add = 700},
     .cluster = {.meet = 800, .tile = 2000, .share = 120.0 / 132.0},
-    .scratch = {.launch = 4800, .slice = 10, .bytes_per_cycle = 2200},
-    .copy = {.launch = 3600, .bytes_per_cycle = 1550, .turn = 0.04},
     .memory = {.bytes_per_cycle = 2700,
                .cache_bytes_per_cycle = 4000,
                .line_floats = 16,

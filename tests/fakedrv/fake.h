@@ -170,8 +170,6 @@ void fake_sgemm_resolve(struct xg_sgemm_args *args);
 /* Computes the wanted elements of C. The lock is not held. */
 void fake_sgemm_run(const struct xg_problem *p, const struct xg_triangle *wanted, int split,
                     bool padded);
-/* Queues the kernel that repacks operands. */
-CUresult fake_copies_queue(const struct xg_sgemm_args *args, CUstream stream);
 /* Inverts a bit of a kernel's result if the test asks for it. wide: doubles, in their upper half.
  * Takes the lock. */
 void fake_result_flip(void *c, int64_t m, int64_t n, int64_t ldc, bool wide);

@@ -13,10 +13,8 @@ enum { SMEM_DEFAULT_BYTES = 48 << 10, THREADS_MAX = 1024, CLUSTER_PORTABLE = 8 }
 struct CUfunc_st {
     char name[96];
     bool trans_named, transa, transb; /* the name ends in _nn, _nt, _tn or _tt */
-    bool padded, split, share;
-    bool dgemm;  /* its parameter is struct xg_dgemm_args */
-    bool sums;   /* adds slices: the fake product has none, so this kernel does nothing */
-    bool copies; /* repacks operands */
+    bool padded, split;
+    bool dgemm;                       /* its parameter is struct xg_dgemm_args */
     const struct fake_kernel *kernel; /* a kernel with a table row; NULL: none */
     int bm, bn, bk;
     int smem_limit_bytes;
@@ -85,13 +83,10 @@ static bool parse_name(const char *name, struct CUfunc_st *function)
         function->transa = suffix[1] == 't';
         function->transb = suffix[2] == 't';
     }
-    function->padded =
-        !strncmp(name, "xg_sgemm_vectorized_", 20) || !strncmp(name, "xg_sgemm_pipelined_sm", 21) ||
-        !strncmp(name, "xg_sgemm_deep_sm", 16) || !strncmp(name, "xg_sgemm_share_sm", 17);
-    function->share = !strncmp(name, "xg_sgemm_share_", 15);
+    function->padded = !strncmp(name, "xg_sgemm_vectorized_", 20) ||
+                       !strncmp(name, "xg_sgemm_pipelined_sm", 21) ||
+                       !strncmp(name, "xg_sgemm_deep_sm", 16);
     function->split = is_split(name + 9);
-    function->sums = !strncmp(name, "xg_sgemm_slices_", 16);
-    function->copies = !strncmp(name, "xg_sgemm_repack_", 16);
     return function->bm > 0 && function->bn > 0 && function->bk > 0;
 }
 
@@ -243,38 +238,19 @@ static CUresult launch_dgemm(const struct CUfunc_st *function, const void *param
     return fake_dgemm_queue(&args, stream);
 }
 
-/* The number of blocks that the kernel needs. */
-static int64_t blocks_of(const struct CUfunc_st *function, const struct xg_sgemm_args *args,
-                         int threads)
-{
-    int64_t bm = function->bm, bn = function->bn;
-    int64_t tiles = xg_ceil_div(args->m, bm) * xg_ceil_div(args->n, bn);
-    if (function->sums)
-        return bm > 1 ? tiles * (bm * bn / 4 / threads)
-                      : xg_ceil_div(args->m * xg_ceil_div(args->n, 4), bn / 4);
-    if (function->copies)
-        return xg_ceil_div(args->k, bm) *
-               ((args->copies & XG_COPY_A ? xg_ceil_div(XG_COPY_LD(args->m), bn) : 0) +
-                (args->copies & XG_COPY_B ? xg_ceil_div(XG_COPY_LD(args->n), bn) : 0));
-    if (function->share)
-        return args->split;
-    return function->split ? tiles * args->split : tiles;
-}
-
 static CUresult launch_sgemm(const struct CUfunc_st *function, const void *parameter,
                              const struct fake_launch *launch, CUstream stream)
 {
     struct xg_sgemm_args args = *(const struct xg_sgemm_args *)parameter;
-    int64_t blocks = blocks_of(function, &args, (int)launch->threads);
+    int64_t tiles = xg_ceil_div(args.m, function->bm) * xg_ceil_div(args.n, function->bn);
+    int64_t blocks = function->split ? tiles * args.split : tiles;
     if (launch->blocks != blocks)
         fake_abort("%s: a grid of %u, not %lld", function->name, launch->blocks, (long long)blocks);
     if (function->trans_named) {
         args.transa = function->transa;
         args.transb = function->transb;
     }
-    if (function->copies)
-        return fake_copies_queue(&args, stream);
-    return function->sums ? CUDA_SUCCESS : fake_sgemm_queue(&args, function->padded, stream);
+    return fake_sgemm_queue(&args, function->padded, stream);
 }
 
 static void resolve(void *launch)
@@ -343,10 +319,7 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned g
     return launch_kernel(function, &config, 1, parameters, extra);
 }
 
-/*
- * A cluster is a number of consecutive blocks; the fake product does not depend on it. Only the
- * kernel that sums slices may start before the work ahead of it has ended.
- */
+/* A cluster is a number of consecutive blocks; the fake product does not depend on it. */
 CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function,
                                   void **parameters, void **extra)
 {
@@ -354,14 +327,10 @@ CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction funct
     unsigned blocks = 1;
     for (unsigned i = 0; i < config->numAttrs; i++) {
         const CUlaunchAttribute *attribute = &config->attrs[i];
-        bool cluster = attribute->id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION &&
-                       config->gridDimX % attribute->value.clusterDim.x == 0;
-        bool early = attribute->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION &&
-                     function->sums;
-        if (!cluster && !early)
+        if (attribute->id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION ||
+            config->gridDimX % attribute->value.clusterDim.x != 0)
             fake_abort("cuLaunchKernelEx: attribute %d", (int)attribute->id);
-        if (cluster)
-            blocks = attribute->value.clusterDim.x;
+        blocks = attribute->value.clusterDim.x;
     }
     flat.blockDimX *= config->blockDimY * config->blockDimZ;
     return launch_kernel(function, &flat, blocks, parameters, extra);

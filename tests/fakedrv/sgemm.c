@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The product that every kernel of floats computes, and the kernel that repacks operands. */
+/* The product that every kernel of floats computes. */
 #include "fake.h"
 
 #include <stdlib.h>
@@ -103,45 +103,4 @@ void fake_sgemm_resolve(struct xg_sgemm_args *args)
     args->a = (uintptr_t)p.a;
     args->b = (uintptr_t)p.b;
     args->c = (uintptr_t)p.c;
-}
-
-static void resolve_copies(void *queued)
-{
-    struct xg_sgemm_args *args = queued;
-    int64_t columns = (args->copies & XG_COPY_A ? XG_COPY_LD(args->m) : 0) +
-                      (args->copies & XG_COPY_B ? XG_COPY_LD(args->n) : 0);
-    if (!columns || args->scratch % 16)
-        fake_abort("copies %d to a scratch at %llx", args->copies,
-                   (unsigned long long)args->scratch);
-    struct xg_problem p = FAKE_PROBLEM(XG_TYPE_S, args);
-    fake_factors_resolve(&p, false);
-    args->a = (uintptr_t)p.a;
-    args->b = (uintptr_t)p.b;
-    fake_mem_resolve(&args->scratch, args->k * columns * (int64_t)sizeof(float), "scratch");
-}
-
-/* Returns the end of the copy. */
-static float *copy_operand(float *to, const float *x, int64_t k, int64_t extent, int64_t ld,
-                           bool turn)
-{
-    for (int64_t l = 0; l < k; l++)
-        for (int64_t i = 0; i < XG_COPY_LD(extent); i++)
-            *to++ = i >= extent ? 0.0f : x[turn ? i * ld + l : l * ld + i];
-    return to;
-}
-
-static void run_copies(void *queued)
-{
-    const struct xg_sgemm_args *args = queued;
-    float *to = (float *)(uintptr_t)args->scratch;
-    const float *a = (const float *)(uintptr_t)args->a, *b = (const float *)(uintptr_t)args->b;
-    if (args->copies & XG_COPY_A)
-        to = copy_operand(to, a, args->k, args->m, args->lda, !args->transa);
-    if (args->copies & XG_COPY_B)
-        copy_operand(to, b, args->k, args->n, args->ldb, args->transb);
-}
-
-CUresult fake_copies_queue(const struct xg_sgemm_args *args, CUstream stream)
-{
-    return fakecuda_call(args, sizeof *args, resolve_copies, run_copies, false, stream);
 }

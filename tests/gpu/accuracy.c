@@ -34,6 +34,7 @@
 #include "src/decide/route.h"
 #include "src/device/mem.h"
 #include "src/host/cores.h"
+#include "tests/support/on_device.h"
 #include "util.h"
 
 enum { SIDE_MIN = REFERENCE_ROWS, RUNS = 100, K_SPECIAL = 1024, PAD_MAX = 64 };
@@ -180,7 +181,7 @@ static struct xg_choice choice_of(int side)
         return (struct xg_choice){0};
     const unsigned flag = pieces ? XG_KERNEL_PIECES : XG_KERNEL_RESIDUES;
     return (struct xg_choice){.row = xg_select_emulated(&dev->facts, flag, sides[side].row),
-                              .slices.count = 1};
+                              .slices = 1};
 }
 
 static struct xg_gemm_args args_of(void)
@@ -205,16 +206,14 @@ static struct xg_gemm_args args_of(void)
 static enum xg_status launch(int side, const struct xg_choice *choice,
                              const struct xg_gemm_args *args, CUstream stream)
 {
-    static struct xg_mem_dev scratch; /* products follow each other */
+    static struct xg_mem_dev memory; /* products follow each other */
     struct xg_split *const engine_split = dev->split;
     struct xg_residue *const engine_residue = dev->residue;
-    struct xg_gemm_args copy = *args;
-    must(xg_launch_reserve(dev, choice, &scratch, &copy), "scratch");
     if (sides[side].how == EMULATED) {
         dev->split = &split;
         dev->residue = &residues[side];
     }
-    enum xg_status status = xg_launch_gemm(dev, choice, &copy, stream);
+    enum xg_status status = on_device_gemm(dev, choice, args, &memory, stream);
     dev->split = engine_split;
     dev->residue = engine_residue;
     if (status != XG_DECLINED)
@@ -480,7 +479,6 @@ static void open_all(void)
     for (int i = 0; i < 2; i++)
         must(XG_DRV(&dev->drv, cuStreamCreate, &streams[i], CU_STREAM_NON_BLOCKING), "stream");
     dev->facts.cublas = xg_cublas_present(dev);
-    dev->facts.scratch_bytes = 64 << 20; /* xg_launch_reserve reserves it */
     must(xg_team_create(xg_cores_count(), &team), "threads");
     open_emulated();
     void *library = dlopen(XG_DEFAULT_CPU_BLAS, RTLD_NOW | RTLD_LOCAL);

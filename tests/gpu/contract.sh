@@ -42,8 +42,8 @@ for math in strict accurate; do
     done
 done
 # Numbers that are not finite, and edges, through each kind of kernel.
-for kernel in uncoalesced tiled coarse_2d vectorized pipelined pipelined_scalar repacked outer \
-    skinny_16x128 splitk deep deep_scalar share fp16x3 fp16x3_mma; do
+for kernel in uncoalesced tiled coarse_2d vectorized pipelined pipelined_scalar outer skinny_16x128 \
+    splitk deep deep_scalar fp16x3 fp16x3_mma; do
     for scenario in not_finite old_c edges; do
         right values $scenario XGEMM_KERNEL=$kernel XGEMM_MATH=accurate
     done

@@ -20,6 +20,7 @@
 #include "src/compute/residue.h"
 #include "src/compute/split.h"
 #include "src/decide/select.h"
+#include "tests/support/on_device.h"
 
 enum { SIDE_MAX = 700, K_MAX = 1100, PAD_MAX = 8, TRANSPOSES = 4, ROWS_MAX = 2 };
 /* Residues: more than one slice of k. */
@@ -30,7 +31,7 @@ _Static_assert(STORED >= 256 + DEEP_K * (DEEP_N + PAD_MAX), "smaller");
 static struct product p = {.seed = 20};
 static bool doubles; /* by residues, else by pieces */
 static struct xg_dev *dev;
-static struct xg_mem_dev scratch;
+static struct xg_mem_dev memory; /* of pieces or residues */
 
 /* The kernels of a row of the table. */
 static struct opened {
@@ -78,12 +79,10 @@ static void set_bound(bool integers, bool exact)
 
 static void launch(struct opened *by, const struct xg_gemm_args *args)
 {
-    const struct xg_choice choice = {.row = by->row, .slices.count = 1};
-    struct xg_gemm_args with_scratch = *args;
-    with_scratch.scratch = scratch.ptr;
+    const struct xg_choice choice = {.row = by->row, .slices = 1};
     dev->split = &by->split;
     dev->residue = &by->residue;
-    must(xg_launch_gemm(dev, &choice, &with_scratch, p.stream), by->row->name);
+    must(on_device_gemm(dev, &choice, args, &memory, p.stream), by->row->name);
     product_down(&p);
 }
 
@@ -125,7 +124,11 @@ static void run_panels_of_pieces(const struct xg_split *split)
     product_draw(&p, &kinds[0].kind, M, N, K);
     set_bound(false, false);
     const struct xg_gemm_args args = product_store_form(&p, 0, 0, 1, 0);
-    xg_split_operand_init(&operands[0], scratch.ptr, M, K, PANEL_M);
+    must(xg_mem_dev_reserve(dev, &memory,
+                            xg_split_operand_bytes(M, K, PANEL_M) +
+                                xg_split_operand_bytes(N, K, PANEL_N)),
+         "memory");
+    xg_split_operand_init(&operands[0], memory.ptr, M, K, PANEL_M);
     xg_split_operand_init(&operands[1], operands[0].end, N, K, PANEL_N);
     for (int64_t row = 0; row < M; row += PANEL_M) {
         struct xg_split_range panel = {
@@ -164,7 +167,12 @@ static void run_panels_of_residues(const struct xg_residue *residue, bool nan_in
     p.b[N - 1] = nan_in_b ? NAN : p.b[0];
     product_sum(&p);
     const struct xg_gemm_args args = product_store_form(&p, 0, 0, 1, 0);
-    xg_residue_operand_init(&operands[0], scratch.ptr, M, K, PANEL_M);
+    must(xg_mem_dev_reserve(dev, &memory,
+                            xg_residue_operand_bytes(M, K, PANEL_M) +
+                                xg_residue_operand_bytes(N, K, PANEL_N) +
+                                xg_residue_results_bytes(M, N)),
+         "memory");
+    xg_residue_operand_init(&operands[0], memory.ptr, M, K, PANEL_M);
     xg_residue_operand_init(&operands[1], operands[0].end, N, K, PANEL_N);
     const struct xg_split_range whole_a = {&operands[0], {args.a, args.lda, true}, 0, M};
     const struct xg_split_range whole_b = {&operands[1], {args.b, args.ldb, false}, 0, N};
@@ -256,13 +264,6 @@ int main(int argc, char **argv)
     if (gpu_is_fake(dev))
         return xt_skip("the fake driver computes with its own loop");
     product_open(&p, dev, STORED, STORED);
-    const size_t bytes[] = {xg_split_sgemm_bytes(SIDE_MAX, SIDE_MAX, K_MAX) + 4096,
-                            xg_residue_dgemm_bytes(SIDE_MAX, SIDE_MAX, K_MAX),
-                            xg_residue_dgemm_bytes(DEEP_M, DEEP_N, DEEP_K)};
-    size_t most = 0;
-    for (int i = 0; i < 3; i++)
-        most = bytes[i] > most ? bytes[i] : most;
-    must(xg_mem_dev_reserve(dev, &scratch, most), "memory");
     for (int type = 0; type < 2; type++) {
         doubles = type;
         open_rows();

@@ -19,6 +19,7 @@
 #include "product.h"
 #include "src/compute/backend.h"
 #include "src/compute/cublas.h"
+#include "tests/support/on_device.h"
 
 /* Numbers of a matrix with its surroundings: the largest operand, its padding, guards. */
 enum { SIDE_MAX = 300, K_MAX = 1100, PAD_MAX = 8 };
@@ -118,10 +119,18 @@ static void test_accuracy(struct product *p)
     XT_CHECK(isnan(product_accuracy(p, 1.0, 0.0, &strays)), "a number passed for NaN");
 }
 
+static void enqueue(const struct xg_kernel *row, const struct xg_gemm_args *args, CUstream stream)
+{
+    static struct xg_mem_dev memory; /* products follow each other */
+    const struct xg_shape shape = xg_gemm_shape(args);
+    const struct xg_choice choice = xg_select_row(row, &dev->facts, &shape);
+    must(on_device_gemm(dev, &choice, args, &memory, stream), row->name);
+}
+
 static void launch(const struct xg_kernel *row, struct product *p, const struct xg_gemm_args *args)
 {
     product_up(p, &p->on_c);
-    gpu_launch(dev, row, args, p->stream);
+    enqueue(row, args, p->stream);
     product_down(p);
 }
 
@@ -287,7 +296,7 @@ static void test_far_row(const struct xg_kernel *row, struct product *p, CUdevic
     struct xg_gemm_args args = product_args(p, transa, transb, 1, 0);
     *(which == 'a' ? &args.a : which == 'b' ? &args.b : &args.c) = far;
     *(which == 'a' ? &args.lda : which == 'b' ? &args.ldb : &args.ldc) = FAR_LD;
-    gpu_launch(dev, row, &args, p->stream);
+    enqueue(row, &args, p->stream);
     product_down(p);
     if (which == 'c')
         copy_far(p, far, p->result + (size_t)p->on_c.first * product_bytes(p), false);
@@ -381,7 +390,6 @@ int main(int argc, char **argv)
     if (!again)
         die("out of memory");
     dev->facts.cublas = xg_cublas_present(dev);
-    dev->facts.scratch_bytes = 64 << 20; /* xg_launch_reserve reserves it */
     for (product.type = XG_TYPE_S; product.type <= XG_TYPE_D; product.type++) {
         if (types && *types != (product.type == XG_TYPE_D ? 'd' : 's'))
             continue;

@@ -35,16 +35,4 @@ static inline struct xg_triangle gpu_triangle(int kind, int64_t i, int64_t j, in
     return (struct xg_triangle){.diagonal = corner + beside, .kind = kind};
 }
 
-/* Enqueues a product, with the scratch that the row needs. */
-static inline void gpu_launch(struct xg_dev *dev, const struct xg_kernel *row,
-                              const struct xg_gemm_args *gemm, CUstream stream)
-{
-    static struct xg_mem_dev scratch; /* products follow each other */
-    struct xg_gemm_args args = *gemm;
-    const struct xg_shape shape = xg_gemm_shape(gemm);
-    struct xg_choice choice = xg_select_row(row, &dev->facts, &shape);
-    must(xg_launch_reserve(dev, &choice, &scratch, &args), "scratch");
-    must(xg_launch_gemm(dev, &choice, &args, stream), row->name);
-}
-
 #endif

@@ -79,7 +79,6 @@ static void draw_device(struct machine *machine)
     struct xg_device_facts *facts = &machine->open.facts;
     machine->open = gpu_describe(&devices[machine->device]);
     facts->cublas = draw(2);
-    facts->scratch_bytes = draw(4) ? 0 : 64 << 20;
     facts->pieces = xg_select_emulated(facts, XG_KERNEL_PIECES, machine->conf->kernel);
     facts->residues = xg_select_emulated(facts, XG_KERNEL_RESIDUES, machine->conf->kernel);
     facts->clock_hz = known * machine->open.clock_hz;
@@ -247,8 +246,7 @@ static struct xg_decision decide_product(const struct machine *on, const struct 
         const struct xg_shape part = xg_shape_of(call, m, n, call->k);
         const struct xg_choice c =
             i == 1 ? route.whole : xg_route_resident(facts, conf->math, conf->kernel, &part);
-        fprintf(out, " %s/%d/%d/%d", c.row ? c.row->name : "none", c.slices.count, c.slices.scratch,
-                c.slices.results);
+        fprintf(out, " %s/%d", c.row ? c.row->name : "none", c.slices);
     }
     return decision;
 }

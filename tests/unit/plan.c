@@ -242,8 +242,7 @@ static void check_choices(struct xg_plan *plan, const struct xg_problem *call)
                                           .fp64_ratio = 2,
                                           .clusters = true,
                                           .images = true,
-                                          .cublas = true,
-                                          .scratch_bytes = 64 << 20};
+                                          .cublas = true};
     struct xg_route route;
     xg_route_decide(&route, &recent, &facts, XG_MATH_STRICT, NULL, call);
     xg_route_choose(&route, &recent, plan);
@@ -261,9 +260,7 @@ static void check_choices(struct xg_plan *plan, const struct xg_problem *call)
             expected = xg_select(&facts, XG_MATH_STRICT, NULL, &shape);
         last = run->choice;
         XT_CHECK(choice->row && choice->row == expected.row && choice->cycles == expected.cycles &&
-                 choice->slices.count == expected.slices.count &&
-                 choice->slices.scratch == expected.slices.scratch &&
-                 choice->slices.results == expected.slices.results);
+                 choice->slices == expected.slices);
     }
     for (int i = 0; i < plan->choice_count; i++)
         for (int j = 0; j < i; j++)

@@ -21,14 +21,12 @@ static struct xg_device_facts some_facts(uint64_t bits)
                                     .clusters = bits & 1,
                                     .images = true,
                                     .cublas = bits & 8,
-                                    .pieces = bits & 16 ? xg_select_find("fp16x3") : NULL,
-                                    .scratch_bytes = bits & 32 ? 64 << 20 : 0};
+                                    .pieces = bits & 16 ? xg_select_find("fp16x3") : NULL};
 }
 
 static bool same(struct xg_choice x, struct xg_choice y)
 {
-    return x.row == y.row && x.cycles == y.cycles && x.slices.count == y.slices.count &&
-           x.slices.scratch == y.slices.scratch && x.slices.results == y.slices.results;
+    return x.row == y.row && x.cycles == y.cycles && x.slices == y.slices;
 }
 
 /* Few extents and many facts: shapes share places, and return with other facts. */

@@ -50,7 +50,7 @@ static void test_table(void)
     for (size_t i = 0; i < xg_kernel_count; i++) {
         const struct xg_kernel *row = &xg_kernel_table[i];
         XT_CHECK(xg_select_find(row->name) == row, "%s is there twice", row->name);
-        if (row->flags & (XG_KERNEL_CUBLAS | XG_KERNEL_SLICES | XG_KERNEL_COPIES))
+        if (row->flags & XG_KERNEL_CUBLAS)
             continue;
         int threads = row->threads_x * row->threads_y;
         /* Their launches are those of src/compute/split.c and residue.c. */
@@ -95,12 +95,6 @@ static void test_forced(void)
             XT_CHECK(choose(&facts, row->name, 64, 64, 64) != row, "%s", row->name);
             XT_CHECK(choose_by(XG_MATH_TF32, &facts, NULL, 4096, 4096, 4096) == row, "%s",
                      row->name);
-            continue;
-        }
-        if (row->flags & XG_KERNEL_REPACKED)
-            facts.scratch_bytes = 256 << 20;
-        if (row->flags & (XG_KERNEL_SLICES | XG_KERNEL_COPIES)) {
-            XT_CHECK(choose(&facts, row->name, 64, 64, 64) != row, "%s", row->name);
             continue;
         }
         bool vector = row->flags & XG_KERNEL_VECTOR;
@@ -188,34 +182,7 @@ static void test_unaligned(void)
     like.unaligned = false;
 }
 
-/* Copies are made where the scratch holds those of both operands, and pay from some size on. */
-static void test_copies(void)
-{
-    struct xg_device_facts facts = H200;
-    facts.scratch_bytes = 256 << 20;
-    for (int unaligned = 0; unaligned < 2; unaligned++)
-        for (int64_t size = 1; size <= 16384; size = size * 3 / 2 + 1) {
-            like.unaligned = unaligned;
-            size_t bytes = xg_select_copies_bytes(XG_COPY_A | XG_COPY_B, size, size, size);
-            XT_CHECK(bytes >= 2 * sizeof(float) * (size_t)(size * size), "%ld", (long)size);
-            const struct xg_kernel *row = choose_by(XG_MATH_STRICT, &facts, NULL, size, size, size);
-            XT_CHECK(!(row->flags & XG_KERNEL_REPACKED) ||
-                         (size >= 256 && bytes <= facts.scratch_bytes),
-                     "%ld: %s", (long)size, row->name);
-            XT_CHECK(!unaligned || size < 1500 || bytes > facts.scratch_bytes ||
-                         row->flags & (XG_KERNEL_REPACKED | XG_KERNEL_SHARE),
-                     "%ld: %s", (long)size, row->name);
-        }
-    like.unaligned = false;
-    XT_CHECK(xg_select_copies_bytes(0, 100, 100, 100) == 0, "no copies take no bytes");
-    facts.scratch_bytes = 0;
-    for (const struct xg_kernel *row = xg_kernel_table; row < xg_kernel_table + xg_kernel_count;
-         row++)
-        XT_CHECK(!(row->flags & XG_KERNEL_REPACKED) || !by_row(row, &facts, 64, 64, 64).row,
-                 "%s has nowhere to copy to", row->name);
-}
-
-/* What a shape gets, aligned or not, with scratch memory. */
+/* What a shape gets, aligned or not. */
 static void test_kinds(void)
 {
     static const struct {
@@ -227,24 +194,22 @@ static void test_kinds(void)
         {4097, 4099, 7, XG_KERNEL_ONE_STEP, ""},
         {20000, 1000, 10, XG_KERNEL_ONE_STEP, ""},
         {8192, 8192, 1, XG_KERNEL_ONE_STEP, ""},
-        {512, 512, 8192, 0, "deep"},
+        {512, 512, 8192, 0, "splitk"},
         {64, 8192, 8192, 0, "deep"},
         {8192, 64, 8192, 0, "deep"},
         {128, 4096, 4096, 0, "deep"},
         {1024, 1024, 1024, 0, "deep"},
-        {256, 256, 16384, 0, "deep"},
+        {256, 256, 16384, 0, "splitk"},
         {100000, 32, 256, 0, "deep"},
         {1000, 1000, 20000, 0, "deep"},
         {1, 8192, 8192, XG_KERNEL_VECTOR, ""},
         {8192, 1, 8192, XG_KERNEL_VECTOR, ""},
     };
-    struct xg_device_facts facts = H200;
-    facts.scratch_bytes = 32 << 20;
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
         int64_t m = shapes[i].m, n = shapes[i].n, k = shapes[i].k;
         for (int unaligned = 0; unaligned < 2; unaligned++) {
             like.unaligned = unaligned;
-            const struct xg_kernel *row = choose(&facts, NULL, m, n, k);
+            const struct xg_kernel *row = choose(&H200, NULL, m, n, k);
             XT_CHECK((row->flags & shapes[i].flags) == shapes[i].flags &&
                          (unaligned
                               ? !(row->flags & XG_KERNEL_VEC4)
@@ -255,65 +220,44 @@ static void test_kinds(void)
     }
 }
 
-/* What the launcher relies on: slices that exist, a scratch that is large enough, and no cluster
- * where there are none; and the same split again. */
+/* What the launcher relies on: slices that exist, and no cluster where there are none; and the same
+ * split again. */
 static void test_slices(void)
 {
     static const int64_t sizes[] = {1, 8, 16, 64, 100, 256, 1000, 4096, 100000};
     static const int sms[] = {75, 80, 90, 120};
     enum { SIZES = sizeof sizes / sizeof sizes[0] };
-    for (size_t i = 0; i < 4 * 2 * SIZES * SIZES * SIZES; i++) {
+    for (size_t i = 0; i < 4 * SIZES * SIZES * SIZES; i++) {
         struct xg_device_facts facts = H200;
         facts.sm = sms[i % 4];
-        facts.scratch_bytes = i / 4 % 2 ? 32 << 20 : 0;
-        size_t shape = i / 8;
+        size_t shape = i / 4;
         int64_t m = sizes[shape / SIZES / SIZES], n = sizes[shape / SIZES % SIZES];
         int64_t k = sizes[shape % SIZES];
         for (const struct xg_kernel *row = xg_kernel_table; row < xg_kernel_table + xg_kernel_count;
              row++) {
             if (!by_row(row, &facts, m, n, k).row)
                 continue;
-            struct xg_slices slices = by_row(row, &facts, m, n, k).slices;
-            struct xg_slices again = by_row(row, &facts, m, n, k).slices;
-            XT_CHECK(slices.count == again.count && slices.scratch == again.scratch, "%s",
-                     row->name);
-            int64_t steps = xg_ceil_div(k, row->bk);
-            if (slices.results)
-                steps *= xg_ceil_div(m, row->bm) * xg_ceil_div(n, row->bn);
-            XT_CHECK(slices.count == 1 || (row->flags & (XG_KERNEL_SPLIT | XG_KERNEL_SHARE)),
-                     "%s is split", row->name);
-            XT_CHECK(!slices.results == !(row->flags & XG_KERNEL_SHARE && slices.scratch),
-                     "%s: parts of tiles", row->name);
-            XT_CHECK(slices.count >= 1 && slices.count <= steps, "%s: %d slices of %ld", row->name,
-                     slices.count, (long)steps);
-            XT_CHECK(slices.count == 1 || slices.scratch || (facts.sm >= 90 && slices.count <= 8),
-                     "%s: a cluster of %d on sm_%d", row->name, slices.count, facts.sm);
-            XT_CHECK(!slices.scratch || slices.count > 1, "%s: scratch for one slice", row->name);
-            XT_CHECK(xg_select_slices_bytes(slices, m, n) <= facts.scratch_bytes,
-                     "%s: more scratch than there is", row->name);
+            const int slices = by_row(row, &facts, m, n, k).slices;
+            const int64_t steps = xg_ceil_div(k, row->bk);
+            XT_CHECK(slices == by_row(row, &facts, m, n, k).slices, "%s", row->name);
+            XT_CHECK(slices == 1 || row->flags & XG_KERNEL_SPLIT, "%s is split", row->name);
+            XT_CHECK(slices >= 1 && slices <= steps, "%s: %d slices of %ld", row->name, slices,
+                     (long)steps);
+            XT_CHECK(slices == 1 || (facts.sm >= 90 && slices <= 8), "%s: a cluster of %d on sm_%d",
+                     row->name, slices, facts.sm);
         }
     }
-    struct xg_device_facts facts = H200;
-    facts.scratch_bytes = 32 << 20;
-    const struct xg_kernel *deep = choose(&facts, NULL, 128, 128, 100000);
-    XT_CHECK(by_row(deep, &facts, 128, 128, 100000).slices.count > 16,
+    const struct xg_kernel *deep = choose(&H200, NULL, 128, 128, 100000);
+    XT_CHECK(by_row(deep, &H200, 128, 128, 100000).slices == 8,
              "128,128,100000: %s leaves the device idle", deep->name);
-    const struct xg_kernel *even = choose(&facts, NULL, 1536, 1536, 1536);
-    XT_CHECK(by_row(even, &facts, 1536, 1536, 1536).slices.results,
-             "1536: %s has 144 tiles for 132 multiprocessors", even->name);
-    const struct xg_slices ways[] = {{4, true, 0}, {100, true, 0}, {132, true, 128 * 128}};
-    for (int i = 0; i < 3; i++)
-        XT_CHECK(xg_select_sum(ways[i])->flags & XG_KERNEL_SLICES &&
-                     xg_select_sum(ways[i]) != xg_select_sum(ways[(i + 1) % 3]),
-                 "way %d of adding", i);
     /* All of a block works at a few results of a long k, and a warp at each of many. */
-    XT_CHECK(choose(&facts, NULL, 1, 1, 100000)->bk > 4, "1,1,100000");
-    XT_CHECK(choose(&facts, NULL, 10, 1, 100000)->bm == 4, "10,1,100000");
-    XT_CHECK(choose(&facts, NULL, 16384, 1, 4096)->bm == 32, "16384,1,4096");
-    XT_CHECK(choose(&facts, NULL, 1, 4096, 16384)->bn == 32, "1,4096,16384");
+    XT_CHECK(choose(&H200, NULL, 1, 1, 100000)->bk > 4, "1,1,100000");
+    XT_CHECK(choose(&H200, NULL, 10, 1, 100000)->bm == 4, "10,1,100000");
+    XT_CHECK(choose(&H200, NULL, 16384, 1, 4096)->bm == 32, "16384,1,4096");
+    XT_CHECK(choose(&H200, NULL, 1, 4096, 16384)->bn == 32, "1,4096,16384");
 }
 
-/* A driver that launches no clusters: slices meet in the scratch, or there are none. */
+/* A driver that launches no clusters: there are no slices. */
 static void test_no_clusters(void)
 {
     static const int64_t shapes[][3] = {
@@ -327,13 +271,11 @@ static void test_no_clusters(void)
             facts.clusters = true;
             if (!by_row(row, &facts, m, n, k).row)
                 continue;
-            struct xg_slices slices = by_row(row, &facts, m, n, k).slices;
-            clusters += slices.count > 1 && !slices.scratch;
+            clusters += by_row(row, &facts, m, n, k).slices > 1;
             facts.clusters = false;
-            XT_CHECK(by_row(row, &facts, m, n, k).row, "%s needs no cluster", row->name);
-            slices = by_row(row, &facts, m, n, k).slices;
-            XT_CHECK(slices.count == 1 || slices.scratch, "%s: a cluster of %d", row->name,
-                     slices.count);
+            const struct xg_choice alone = by_row(row, &facts, m, n, k);
+            XT_CHECK(alone.row, "%s needs no cluster", row->name);
+            XT_CHECK(alone.slices == 1, "%s: a cluster of %d", row->name, alone.slices);
         }
     XT_CHECK(clusters > 10, "only %d of the cases have clusters at all", clusters);
 }
@@ -384,7 +326,7 @@ static void test_double_ranking(void)
         const struct xg_kernel *row = choose(&facts, NULL, m, n, k);
         XT_CHECK(row && !strcmp(row->name, shapes[i / 2].name), "%ld,%ld,%ld: %s", (long)m, (long)n,
                  (long)k, row ? row->name : "none");
-        XT_CHECK(row && by_row(row, &facts, m, n, k).slices.count >= shapes[i / 2].slices,
+        XT_CHECK(row && by_row(row, &facts, m, n, k).slices >= shapes[i / 2].slices,
                  "%ld,%ld,%ld: too few slices", (long)m, (long)n, (long)k);
     }
 }
@@ -436,7 +378,7 @@ static void test_double(void)
             like.type = XG_TYPE_D;
             double cycles = by_row(row, &facts, size, size, size).cycles;
             XT_CHECK(cycles > 0.0 && cycles < 1e12, "%s: %g cycles", row->name, cycles);
-            clusters += by_row(row, &facts, size, size, size).slices.count > 1;
+            clusters += by_row(row, &facts, size, size, size).slices > 1;
         }
     }
     XT_CHECK(rows > 0 && clusters > 0, "%d rows, %d clusters", rows, clusters);
@@ -486,7 +428,6 @@ int main(void)
     test_slices();
     test_unaligned();
     test_no_clusters();
-    test_copies();
     test_kinds();
     test_widths();
     like.type = XG_TYPE_D;
