@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "decide/tensor.h"
-#include "kernels/kabi.h"
 
 /* The floats of a tile for which fit->cluster.tile counts. */
 static const double CLUSTER_TILE = 128 * 128;

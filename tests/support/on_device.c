@@ -92,8 +92,9 @@ enum xg_status on_device_gemm(struct xg_dev *dev, const struct xg_choice *choice
                               const struct xg_gemm_args *gemm, struct xg_mem_dev *memory,
                               CUstream stream)
 {
-    if (!choice->row || !(choice->row->flags & (XG_KERNEL_PIECES | XG_KERNEL_RESIDUES)))
-        return xg_launch_gemm(dev, choice, gemm, stream);
+    if (!choice->row || !(choice->row->flags & (XG_KERNEL_PIECES | XG_KERNEL_RESIDUES)) ||
+        xg_type_is_complex(gemm->type))
+        return xg_launch_gemm(dev, choice, gemm, stream); /* which declines complex residues */
     struct slice slice;
     size_t bytes = place(gemm, 0, 0, &slice); /* the first slice is the deepest */
     if (!by_pieces(gemm))

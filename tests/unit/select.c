@@ -5,7 +5,6 @@
  */
 #include <math.h>
 
-#include "kernels/kabi.h"
 #include "src/decide/route.h"
 #include "src/decide/tensor.h"
 
