@@ -46,8 +46,8 @@ struct xg_fatbin {
 
 struct xg_kernel {
     const char *name;             /* the name for XGEMM_KERNEL and the benchmark: "vectorized" */
-    const char *entry;            /* extern "C" name: "xg_sgemm_vectorized_sm75_128x128x16" */
-    const struct xg_image *image; /* the image with the entry; NULL for XG_KERNEL_CUBLAS */
+    const char *entry;            /* extern "C" name: "xg_sgemm_vectorized_sm75_128x128x8" */
+    const struct xg_image *image; /* the image with the entry; NULL if entry is */
     int sm_min;                   /* lowest compute capability, 10 * major + minor */
     int bm, bn, bk;               /* a block's tile of C (rows, columns) and its step along k */
     int threads_x, threads_y;

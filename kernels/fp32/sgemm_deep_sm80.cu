@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Rung 9 with slices of k (split-K): few tiles of C, a long k, aligned operands. FP32
+/* `pipelined` with slices of k (split-K): few tiles of C, a long k, aligned operands. FP32
  * throughout. */
 
 /*
  * Why. The main loop of sliced.cuh accepts any alignment and reaches 45 TFLOP/s. The loop of
  * `pipelined` (sgemm_pipelined_sm80.cu) is fully unrolled and reaches 52, but one block has all of
- * k: 512 x 512 results are only 16 tiles for 132 multiprocessors. Here a block has a slice of k
+ * k: 1024 x 1024 results are only 64 tiles for 132 multiprocessors. Here a block has a slice of k
  * (split-K, as in CUTLASS). The slices are added as in sliced.cuh, in a cluster, where each block
  * adds a share of the results from the other blocks' shared memory.
  *

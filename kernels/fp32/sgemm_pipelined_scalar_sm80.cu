@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rung 9 without alignment: any address, any leading dimension, no padding. Tiles 128x128 (256
+/* `pipelined` without alignment: any address, any leading dimension, no padding. Tiles 128x128 (256
  * threads) and 64x64 (128 threads), FP32. */
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rung 9: asynchronous copies to shared memory in several stages. Largest tile 128x128, 128
+/* After the ladder: asynchronous copies to shared memory in several stages. Largest tile 128x128, 128
  * threads; FP32, summed in the order of k. */
 
 /*
