@@ -232,8 +232,8 @@ static bool may_stay(const struct xg_conf *conf, const struct xg_problem *proble
 /*
  * Finds what the device has of the operands, and sets that in *copy. Before the GPU is ready it has
  * nothing, but the look notes unchanged operands: what they would save may pay for a start. False:
- * they are not looked at; so are calls on threads with too little stack for the GPU, and a GEMV
- * inside a routine of LAPACK: reductions make one for each column, each of another block.
+ * they are not looked at. Nor are those of calls on threads with too little stack for the GPU, and
+ * of a GEMV inside a routine of LAPACK: reductions make one for each column, each of another block.
  */
 static bool find_held(const struct xg_conf *conf, struct xg_shelter *shelter,
                       const struct xg_problem *problem, struct xg_problem *copy,

@@ -291,8 +291,8 @@ static __device__ __forceinline__ void xg_store_slice(const struct xg_sgemm_args
  * Computes the block's tile of C. L: xg_layout. STAGES tiles of both operands are in shared memory
  * (dynamic: STAGES * BK * (BM + BN + 8) * 4 bytes suffice), of which STAGES - 1 are in flight while
  * one is multiplied. STEPS of k (an even number, at most BK) are unrolled; the copies of a tile are
- * spread over the last STEPS of them. VEC: the operands satisfy XG_KERNEL_VEC4. GROUP: tile.cuh.
- * SPLIT: the block has a slice of k (XG_KERNEL_SPLIT).
+ * spread over the last STEPS of them. VEC: A, B and, without SPLIT, C satisfy XG_KERNEL_VEC4.
+ * GROUP: tile.cuh. SPLIT: the block has a slice of k (XG_KERNEL_SPLIT).
  */
 template <class L, int BK, int STEPS, int STAGES, int GROUP, bool TRANSA, bool TRANSB, bool VEC,
           bool SPLIT = false>

@@ -42,7 +42,7 @@ struct xg_credit_item {
         XG_CREDIT_ARMED,   /* all of them */
     } state;
     double earned_s; /* saved since it was armed: covers its risk */
-    int64_t used;    /* the number of its last hit or arming */
+    int64_t used;    /* the number of its last hit or arming, of a part too */
 };
 
 struct xg_credit {
@@ -97,7 +97,7 @@ double xg_credit_spare_s(const struct xg_credit *credit, const struct xg_credit_
 enum xg_credit_advice xg_credit_use(struct xg_credit *credit, struct xg_credit_item *item,
                                     const struct xg_credit_sight *sight);
 
-/* The pages that are armed in this state were armed: accounts for the cost. */
+/* The caller has armed the pages of this state: accounts for the cost. */
 void xg_credit_armed(struct xg_credit *credit, struct xg_credit_item *item,
                      enum xg_credit_state state);
 

@@ -51,9 +51,9 @@ struct xg_resident_call {
     bool shared; /* B is the same matrix as A and takes A's place; of B nothing else is set */
 };
 
-/* Finds the call's operands, proves the copies and sets problem->held, resident, unchanged, spare_s
- * and loan_s. Pages of a copy that C overwrites are no longer tracked. trusted: earlier runs of the
- * program promise a gain. */
+/* Finds the call's operands, proves the copies and sets problem->resident and loan_s, and of the
+ * operands that it looks at held, unchanged and spare_s, which are 0 before. Pages of a copy that C
+ * overwrites are no longer tracked. trusted: earlier runs of the program promise a gain. */
 void xg_resident_look(struct xg_resident_call *call, struct xg_problem *problem, bool trusted);
 
 /* The call was decided. gain_s: what each operand would save if the device held all of it, or

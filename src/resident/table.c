@@ -77,8 +77,7 @@ struct xg_table_entry *xg_table_find(struct xg_table *table, const struct xg_tab
 {
     const uint64_t hash = hash_of(key);
     for (uint64_t i = 0; i < XG_TABLE_ENTRIES; i++) {
-        const size_t place =
-            ((hash >> 32) + i) % XG_TABLE_ENTRIES; /* mostly the first, see below */
+        const size_t place = ((hash >> 32) + i) % XG_TABLE_ENTRIES; /* mostly the first */
         struct xg_table_entry *entry = &table->entries[place];
         if (table->hashes[place] == hash && !memcmp(&entry->key, key, sizeof *key))
             return entry;
@@ -170,7 +169,8 @@ static void mark_copy(const struct xg_table *table, const struct xg_table_entry 
 bool xg_table_armed(const struct xg_table *table, const struct xg_table_entry *entry,
                     enum xg_credit_state state, int block, struct xg_pages_range *pages)
 {
-    *pages = entry->pages;
+    if (state == XG_CREDIT_ARMED)
+        *pages = entry->pages;
     if (state != XG_CREDIT_SCOUTED)
         return state == XG_CREDIT_ARMED && block == 0;
     const uintptr_t page = table->page_bytes, bytes = entry->pages.end - entry->pages.begin;

@@ -65,7 +65,7 @@ void xg_table_init(struct xg_table *table, size_t page_bytes);
 /* The key's entry, or NULL. */
 struct xg_table_entry *xg_table_find(struct xg_table *table, const struct xg_table_key *key);
 
-/* The same, which is added if there is none, and counts as seen now. NULL: the table is full. */
+/* Finds the key's entry, or adds it, and counts it as seen now. NULL: the table is full. */
 struct xg_table_entry *xg_table_see(struct xg_table *table, const struct xg_table_key *key);
 
 /* Finds an entry that the caller may empty and remove: the least recently seen of those without a
@@ -113,12 +113,12 @@ bool xg_table_armed(const struct xg_table *table, const struct xg_table_entry *e
 struct xg_table_copy *xg_table_copy_add(const struct xg_table *table, struct xg_table_entry *entry);
 void xg_table_copy_remove(struct xg_table_entry *entry);
 
-/* Of its copy no page is stale. Called after the pages were armed or fetched, in the same lock, and
- * before the rows are read that were stale: what is written while they are read is then marked
- * again. */
+/* Marks no page of its copy as stale. Called after the pages were armed or fetched, in the same
+ * lock, and before the rows are read that were stale: what is written while they are read is then
+ * marked again. */
 void xg_table_copy_clean(const struct xg_table *table, const struct xg_table_entry *entry);
 
-/* All of them are. */
+/* Marks all of them. */
 void xg_table_copy_stale(const struct xg_table *table, const struct xg_table_entry *entry);
 
 struct xg_table_rows {

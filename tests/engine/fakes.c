@@ -215,7 +215,8 @@ static void misuse_padding(void)
     CUstream stream;
     CUmodule module;
     CUfunction function;
-    struct xg_sgemm_args args = {.lda = 4, .ldb = 4, .ldc = 4, .m = 4, .n = 4, .k = 3, .alpha = 1};
+    struct xg_sgemm_args args = {
+        .lda = 4, .ldb = 4, .ldc = 4, .m = 4, .n = 4, .k = 3, .alpha = 1, .split = 1};
     void *parameters[] = {&args};
     drv.cuMemAlloc(&dev, 256);
     args.a = dev;

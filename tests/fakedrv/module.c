@@ -230,9 +230,9 @@ static CUresult launch_dgemm(const struct CUfunc_st *function, const void *param
     struct xg_dgemm_args args = *(const struct xg_dgemm_args *)parameter;
     int64_t tiles = xg_ceil_div(args.m, function->bm) * xg_ceil_div(args.n, function->bn);
     if (args.split < 1 || (args.split > 1 && !function->split) ||
-        launch->blocks != tiles * args.split)
-        fake_abort("%s: a grid of %u for %lld tiles of %d slices", function->name, launch->blocks,
-                   (long long)tiles, args.split);
+        launch->blocks != tiles * args.split || launch->cluster != (unsigned)args.split)
+        fake_abort("%s: a grid of %u in clusters of %u for %lld tiles of %d slices", function->name,
+                   launch->blocks, launch->cluster, (long long)tiles, args.split);
     args.transa = function->transa;
     args.transb = function->transb;
     return fake_dgemm_queue(&args, stream);
@@ -244,8 +244,9 @@ static CUresult launch_sgemm(const struct CUfunc_st *function, const void *param
     struct xg_sgemm_args args = *(const struct xg_sgemm_args *)parameter;
     int64_t tiles = xg_ceil_div(args.m, function->bm) * xg_ceil_div(args.n, function->bn);
     int64_t blocks = function->split ? tiles * args.split : tiles;
-    if (launch->blocks != blocks)
-        fake_abort("%s: a grid of %u, not %lld", function->name, launch->blocks, (long long)blocks);
+    if (launch->blocks != blocks || launch->cluster != (unsigned)args.split)
+        fake_abort("%s: a grid of %u in clusters of %u, not %lld of %d", function->name,
+                   launch->blocks, launch->cluster, (long long)blocks, args.split);
     if (function->trans_named) {
         args.transa = function->transa;
         args.transb = function->transb;

@@ -213,9 +213,10 @@ static void release_all(void)
     pthread_cond_signal(&ready);
 }
 
-/* Waits until *done reaches the goal or the context is lost. */
-static CUresult wait_for(CUcontext context, CUstream stream, uint64_t goal, bool forever)
+/* Waits until the stream has executed operation `goal` or its context is lost. */
+static CUresult wait_for(CUstream stream, uint64_t goal, bool forever)
 {
+    const CUcontext context = stream->context;
     release_all();
     while (stream->done < goal && context->lost == CUDA_SUCCESS && !fake.exiting &&
            (forever || !fake.hung)) {
@@ -339,7 +340,7 @@ CUresult fake_stream_push(CUstream stream, const struct fake_op *op, bool wait)
     if (runnable(stream->first))
         pthread_cond_signal(&ready);
     if (wait || (draw >= 16 - AT_ONCE_IN_16 && !fake.hung))
-        return wait_for(stream->context, stream, copy->sequence, wait);
+        return wait_for(stream, copy->sequence, wait);
     return CUDA_SUCCESS;
 }
 
@@ -404,7 +405,7 @@ CUresult CUDAAPI cuStreamSynchronize(CUstream stream)
     CUresult result = fake_enter("cuStreamSynchronize", FAKE_CONTEXT);
     if (result == CUDA_SUCCESS) {
         check_stream(stream, "cuStreamSynchronize");
-        result = wait_for(stream->context, stream, stream->queued, true);
+        result = wait_for(stream, stream->queued, true);
     }
     return fake_leave(result);
 }

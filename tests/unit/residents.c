@@ -60,6 +60,8 @@ static void test_entries(void)
     key = key_at(base + 64, 11, 20, 20);
     struct xg_table_entry *oldest = xg_table_oldest(&table);
     XT_CHECK(oldest && oldest->key.at == key.at);
+    XT_CHECK(xg_table_find(&table, &key) == oldest && xg_table_oldest(&table) == oldest,
+             "to find it is no sight");
     struct xg_table_copy *copy = xg_table_copy_add(&table, oldest);
     copy->users = 1;
     XT_CHECK(xg_table_oldest(&table) != oldest);

@@ -81,7 +81,8 @@ static void test_populate(void)
              staging.joining);
     struct xg_problem call = {.m = 4096, .n = 4096, .k = 4096, .alpha = 1};
     XT_CHECK(xg_staging_choose(&call, &none, 1, BLOCK_BYTES).populate == 0, "of one");
-    XT_CHECK(xg_staging_choose(&call, &none, 2, BLOCK_BYTES).populate == 1, "of two");
+    staging = xg_staging_choose(&call, &none, 2, BLOCK_BYTES);
+    XT_CHECK(staging.populate == 1 && staging.joining == 0, "of two");
     XT_CHECK(xg_staging_choose(&call, &none, 256, BLOCK_BYTES).populate == 7, "of many");
     XT_CHECK(choose(4096, 4096, 4096, 1).populate == 0, "C is read");
     XT_CHECK(choose(256, 256, 256, 0).populate == 0, "too small to wake a thread for");
